@@ -1,0 +1,2 @@
+// Package puffin reads and writes Puffin files and the deletion vectors in them.
+package puffin
