@@ -1,0 +1,110 @@
+// Package catalog connects to Iceberg catalogs: it loads and lists tables and commits to them with a known outcome.
+//
+// A commit ends in one of four ways, and what may be done next depends on which:
+//
+//   - committed: the error is nil;
+//   - conflict ([ErrConflict]): somebody else committed first and nothing of ours is visible. Reload, rebase, retry;
+//   - unknown ([ErrUnknown]): the reply was lost or makes no sense. Nothing that was written may be deleted; reload and
+//     look for the own snapshot id;
+//   - refused ([ErrRefused]): the catalog said no. Nothing is visible; do not retry.
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+)
+
+// Outcomes of a commit that did not return nil, and reasons why a table cannot be loaded. Test with errors.Is.
+var (
+	ErrConflict = errors.New("commit conflict")
+	ErrUnknown  = errors.New("commit outcome unknown")
+	ErrRefused  = errors.New("commit refused")
+	ErrNotFound = errors.New("no such table")
+)
+
+// Table is a table as its catalog described it at one moment.
+type Table struct {
+	Catalog          string   // name of the catalog in the configuration
+	Identifier       []string // namespace levels, then the table name
+	Metadata         table.Metadata
+	MetadataLocation string
+	Store            *storage.Store // reads and writes the table's objects
+}
+
+// Name returns "catalog.namespace.table".
+func (t *Table) Name() string { return strings.Join(append([]string{t.Catalog}, t.Identifier...), ".") }
+
+// Catalog is what maintenance needs of a catalog. Implementations are safe for concurrent use.
+type Catalog interface {
+	// Load reads the current metadata of a table. The error is ErrNotFound when there is none of that name.
+	Load(ctx context.Context, identifier []string) (*Table, error)
+	// Commit applies updates if the requirements hold, atomically. See the package comment for its errors.
+	Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error
+	// List returns the identifiers of all tables below a namespace, of all namespaces when it is empty.
+	List(ctx context.Context, namespace []string) ([][]string, error)
+}
+
+// CommitError is a commit that did not succeed, or whose success is not known.
+type CommitError struct {
+	Outcome error // ErrConflict, ErrUnknown or ErrRefused
+	Table   string
+	Err     error
+}
+
+func (e *CommitError) Error() string { return fmt.Sprintf("%s: %v: %v", e.Table, e.Outcome, e.Err) }
+
+// Unwrap lets errors.Is find both the outcome and the cause.
+func (e *CommitError) Unwrap() []error { return []error{e.Outcome, e.Err} }
+
+// Options describe one catalog.
+type Options struct {
+	Name      string
+	Type      string // "sql" or "rest"
+	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., https://...
+	Warehouse string
+
+	// REST only.
+	Credential, Token, Scope, OAuth2ServerURI string
+	SigV4                                     bool
+	SigV4Region, SigV4Name                    string
+	Headers                                   map[string]string
+	TLS                                       TLSOptions
+
+	// Properties pass through to the catalog and to the file IO of its tables.
+	Properties map[string]string
+	// Mounts say where location prefixes really are.
+	Mounts []storage.Mount
+}
+
+// TLSOptions are certificate files for a REST catalog.
+type TLSOptions struct {
+	CAFile, CertFile, KeyFile string
+	InsecureSkipVerify        bool
+}
+
+// Closer is a catalog that holds connections.
+type Closer interface {
+	Catalog
+	Close() error
+}
+
+// Open connects to a catalog.
+func Open(ctx context.Context, o Options) (Closer, error) {
+	switch o.Type {
+	case "sql":
+		return openSQL(ctx, o)
+	case "rest":
+		return openREST(ctx, o)
+	}
+	return nil, fmt.Errorf("catalog %s: type %q is not one of sql, rest", o.Name, o.Type)
+}
+
+// isRequirement recognises a lost race in the text that iceberg-go's requirements use: they have no error type.
+func isRequirement(err error) bool {
+	return errors.Is(err, table.ErrCommitFailed) || strings.Contains(strings.ToLower(err.Error()), "requirement failed")
+}

@@ -1,0 +1,219 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+)
+
+// sqlCatalog speaks the iceberg_tables schema that Java's JdbcCatalog and PyIceberg's SqlCatalog share. The table's
+// current metadata is whatever metadata_location names; a commit is one UPDATE conditional on the old location.
+//
+// It is our own instead of iceberg-go's because that one finds its file IO by scheme in a registry of the whole
+// process, writes local files without fsync, and does not tell a failure before the UPDATE from one in it.
+type sqlCatalog struct {
+	name    string
+	db      *sql.DB
+	dialect dialect
+	typed   bool // the schema has the column iceberg_type (version V1)
+	store   *storage.Store
+}
+
+// dialect is what differs between databases.
+type dialect struct {
+	driver string
+	number bool // placeholders are $1, $2, ... instead of ?
+}
+
+func openSQL(ctx context.Context, o Options) (Closer, error) {
+	d, dsn, err := parseSQL(o.URI)
+	if err != nil {
+		return nil, fmt.Errorf("catalog %s: %w", o.Name, err)
+	}
+	db, err := sql.Open(d.driver, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("catalog %s: %w", o.Name, err)
+	}
+	store, err := storage.Open(ctx, storage.Options{Mounts: o.Mounts, Properties: o.Properties})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	c := &sqlCatalog{name: o.Name, db: db, dialect: d, store: store}
+	if err := c.probe(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("catalog %s: %w", o.Name, err), c.Close())
+	}
+	return c, nil
+}
+
+// parseSQL turns a catalog uri into a driver and its data source name.
+func parseSQL(uri string) (dialect, string, error) {
+	switch {
+	case strings.HasPrefix(uri, "sqlite:"):
+		path := strings.TrimPrefix(strings.TrimPrefix(uri, "sqlite:"), "//")
+		if !strings.HasPrefix(path, "/") {
+			return dialect{}, "", errors.New("uri: want sqlite:///ABSOLUTE/PATH")
+		}
+		dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_pragma=busy_timeout(10000)"}
+		return dialect{driver: "sqlite"}, dsn.String(), nil
+	case strings.HasPrefix(uri, "postgres://"), strings.HasPrefix(uri, "postgresql://"):
+		return dialect{driver: "pgx", number: true}, uri, nil
+	}
+	scheme, _, _ := strings.Cut(uri, ":")
+	return dialect{}, "", fmt.Errorf("uri: %q is not a database this program speaks: want sqlite:///ABSOLUTE/PATH or postgres://", scheme)
+}
+
+// probe finds out whether the catalog's tables are there and which version of the schema they have.
+func (c *sqlCatalog) probe(ctx context.Context) error {
+	if err := c.exec(ctx, "SELECT metadata_location FROM iceberg_tables WHERE 1 = 0"); err != nil {
+		return fmt.Errorf("no catalog in this database (table iceberg_tables): %w", err)
+	}
+	c.typed = c.exec(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0") == nil
+	return nil
+}
+
+func (c *sqlCatalog) exec(ctx context.Context, query string) error {
+	rows, err := c.db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// Close ends the connections.
+func (c *sqlCatalog) Close() error { return errors.Join(c.db.Close(), c.store.Close()) }
+
+// where is the condition that selects tables; views share the database table since V1.
+func (c *sqlCatalog) where() string {
+	if c.typed {
+		return " FROM iceberg_tables WHERE catalog_name = ? AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
+	}
+	return " FROM iceberg_tables WHERE catalog_name = ?"
+}
+
+// bind writes the placeholders the way the database wants them.
+func (c *sqlCatalog) bind(query string) string {
+	if !c.dialect.number {
+		return query
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range query {
+		if r == '?' {
+			n++
+			fmt.Fprintf(&b, "$%d", n)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// pointer reads the location of the current metadata.
+func (c *sqlCatalog) pointer(ctx context.Context, identifier []string) (string, error) {
+	if len(identifier) < 2 {
+		return "", fmt.Errorf("%s: %w: a table has a namespace and a name", strings.Join(identifier, "."), ErrNotFound)
+	}
+	var location sql.NullString
+	namespace, name := split(identifier)
+	row := c.db.QueryRowContext(ctx, c.bind("SELECT metadata_location"+c.where()+" AND table_namespace = ? AND table_name = ?"), c.name, namespace, name)
+	switch err := row.Scan(&location); {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, ErrNotFound)
+	case err != nil:
+		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, err)
+	case location.String == "":
+		return "", fmt.Errorf("%s.%s in catalog %s: %w: its metadata_location is empty", namespace, name, c.name, ErrNotFound)
+	}
+	return location.String, nil
+}
+
+func split(identifier []string) (namespace, name string) {
+	n := len(identifier) - 1
+	return strings.Join(identifier[:n], "."), identifier[n]
+}
+
+// Load reads the pointer and the metadata file it names.
+func (c *sqlCatalog) Load(ctx context.Context, identifier []string) (*Table, error) {
+	t, _, err := c.load(ctx, identifier)
+	return t, err
+}
+
+func (c *sqlCatalog) load(ctx context.Context, identifier []string) (*Table, []byte, error) {
+	location, err := c.pointer(ctx, identifier)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &Table{Catalog: c.name, Identifier: identifier, MetadataLocation: location, Store: c.store}
+	meta, raw, err := readMetadata(ctx, c.store, location)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	t.Metadata = meta
+	return t, raw, nil
+}
+
+// Commit writes the new metadata file and swings the pointer.
+func (c *sqlCatalog) Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error {
+	fail := func(outcome, err error) error { return &CommitError{Outcome: outcome, Table: t.Name(), Err: err} }
+	current, raw, err := c.load(ctx, t.Identifier)
+	if err != nil {
+		return fail(ErrRefused, err)
+	}
+	for _, r := range requirements {
+		if err := r.Validate(current.Metadata); err != nil {
+			return fail(ErrConflict, err)
+		}
+	}
+	location, err := writeMetadata(ctx, current, raw, updates)
+	if err != nil {
+		return fail(ErrRefused, err)
+	}
+	n, err := c.swing(ctx, t.Identifier, current.MetadataLocation, location)
+	if err != nil {
+		return fail(ErrUnknown, err)
+	}
+	if n == 0 {
+		return fail(ErrConflict, errors.Join(errors.New("another writer moved metadata_location"), c.store.Remove(ctx, location)))
+	}
+	return nil
+}
+
+func (c *sqlCatalog) swing(ctx context.Context, identifier []string, from, to string) (int64, error) {
+	namespace, name := split(identifier)
+	res, err := c.db.ExecContext(ctx, c.bind("UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?"),
+		to, from, c.name, namespace, name, from)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// List returns the tables of the catalog.
+func (c *sqlCatalog) List(ctx context.Context, namespace []string) ([][]string, error) {
+	rows, err := c.db.QueryContext(ctx, c.bind("SELECT table_namespace, table_name"+c.where()+" ORDER BY table_namespace, table_name"), c.name)
+	if err != nil {
+		return nil, fmt.Errorf("listing catalog %s: %w", c.name, err)
+	}
+	defer rows.Close()
+	prefix := strings.Join(namespace, ".")
+	var out [][]string
+	for rows.Next() {
+		var ns, name string
+		if err := rows.Scan(&ns, &name); err != nil {
+			return nil, fmt.Errorf("listing catalog %s: %w", c.name, err)
+		}
+		if prefix == "" || ns == prefix || strings.HasPrefix(ns, prefix+".") {
+			out = append(out, append(strings.Split(ns, "."), name))
+		}
+	}
+	return out, rows.Err()
+}

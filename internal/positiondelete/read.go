@@ -1,0 +1,203 @@
+package positiondelete
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// Reserved field ids of the two columns (table spec, "Reserved Field IDs").
+const (
+	filePathID = 2147483546
+	posID      = 2147483545
+)
+
+// batchRows is how many records are decoded at once: 512 KiB of positions.
+const batchRows = 1 << 16
+
+// Source is an object in a store.
+type Source interface {
+	// ReadRange returns exactly length bytes at offset.
+	ReadRange(ctx context.Context, offset, length int64) ([]byte, error)
+	// Size returns the number of bytes of the object.
+	Size(ctx context.Context) (int64, error)
+}
+
+// File is a position delete file to read.
+type File struct {
+	Location string
+	Source   Source
+	Size     int64 // file_size_in_bytes of the manifest; 0 when not known
+}
+
+// Visit receives the records of one data file that follow each other: its path and their positions, in the file's
+// order. Both are valid only during the call.
+type Visit func(path []byte, positions []int64) error
+
+// Read passes every record of a Parquet position delete file to visit. An error of the file itself is an [*Error]; an
+// error of the store or of visit is returned as it is.
+func Read(ctx context.Context, f File, visit Visit) (err error) {
+	r := newRangeReader(ctx, f)
+	defer func() {
+		// The Parquet decoder panics on some damaged files. They are as unreadable as others.
+		if p := recover(); p != nil {
+			err = r.explain(fmt.Errorf("%w: %v", ErrFormat, p))
+		}
+	}()
+	visitErr, err := read(ctx, r, f, visit)
+	if visitErr != nil {
+		return visitErr
+	}
+	if err != nil {
+		return r.explain(err)
+	}
+	return nil
+}
+
+// read keeps the errors of visit apart from those of the file.
+func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, err error) {
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	pf, err := file.NewParquetReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	defer pf.Close()
+	cols, err := findColumns(pf.MetaData().Schema)
+	if err != nil {
+		return nil, err
+	}
+	if pf.NumRows() == 0 {
+		return nil, nil
+	}
+	props := pqarrow.ArrowReadProperties{BatchSize: batchRows}
+	props.SetReadDict(cols.path, true)
+	fr, err := pqarrow.NewFileReader(pf, props, memory.DefaultAllocator)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	rr, err := fr.GetRecordReader(ctx, []int{cols.path, cols.pos}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	defer rr.Release()
+	var seen int64
+	for rr.Next() {
+		batch := rr.RecordBatch()
+		seen += batch.NumRows()
+		if visitErr, err = visitBatch(batch, cols, visit); visitErr != nil || err != nil {
+			return visitErr, err
+		}
+	}
+	if err := rr.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if seen != pf.NumRows() {
+		return nil, fmt.Errorf("%w: %d of %d records decoded", ErrFormat, seen, pf.NumRows())
+	}
+	return nil, ctx.Err()
+}
+
+// columns are the leaf indexes and the names of the two columns.
+type columns struct {
+	path, pos         int
+	pathName, posName string
+}
+
+// findColumns looks for the reserved field ids among the top-level columns, then for the names.
+func findColumns(s *schema.Schema) (columns, error) {
+	c := columns{path: -1, pos: -1}
+	for _, byID := range []bool{true, false} {
+		for i := range s.NumColumns() {
+			col := s.Column(i)
+			if len(col.ColumnPath()) != 1 {
+				continue // part of row
+			}
+			id, name := col.SchemaNode().FieldID(), col.Name()
+			if c.path < 0 && (byID && id == filePathID || !byID && name == "file_path") {
+				c.path, c.pathName = i, name
+			} else if c.pos < 0 && (byID && id == posID || !byID && name == "pos") {
+				c.pos, c.posName = i, name
+			}
+		}
+	}
+	if c.path < 0 || c.pos < 0 || c.path == c.pos {
+		return c, fmt.Errorf("%w: no file_path and pos in %v", ErrColumn, s)
+	}
+	if t := s.Column(c.path).PhysicalType(); t != parquet.Types.ByteArray {
+		return c, fmt.Errorf("%w: file_path is %v", ErrColumn, t)
+	}
+	if t := s.Column(c.pos).PhysicalType(); t != parquet.Types.Int64 {
+		return c, fmt.Errorf("%w: pos is %v", ErrColumn, t)
+	}
+	if s.Column(c.path).MaxRepetitionLevel() > 0 || s.Column(c.pos).MaxRepetitionLevel() > 0 {
+		return c, fmt.Errorf("%w: file_path or pos is repeated", ErrColumn)
+	}
+	return c, nil
+}
+
+// visitBatch cuts a batch into runs of one path.
+func visitBatch(batch arrow.RecordBatch, cols columns, visit Visit) (visitErr, err error) {
+	var paths *array.Dictionary
+	var positions []int64
+	for i, field := range batch.Schema().Fields() {
+		col := batch.Column(i)
+		if col.NullN() > 0 {
+			return nil, fmt.Errorf("%w: %d nulls in %s", ErrNull, col.NullN(), field.Name)
+		}
+		switch c := col.(type) {
+		case *array.Dictionary:
+			paths = c
+		case *array.Int64:
+			positions = c.Int64Values()
+		case *array.Timestamp, *array.Time64, *array.Duration, *array.Uint64:
+			return nil, fmt.Errorf("%w: %s is %v", ErrColumn, field.Name, field.Type)
+		}
+	}
+	if paths == nil || positions == nil && batch.NumRows() > 0 {
+		return nil, fmt.Errorf("%w: columns are %v", ErrColumn, batch.Schema())
+	}
+	value, err := dictionary(paths)
+	if err != nil {
+		return nil, err
+	}
+	index, ok := paths.Indices().(*array.Int32)
+	if !ok {
+		return nil, fmt.Errorf("%w: dictionary indexes are %v", ErrFormat, paths.Indices().DataType())
+	}
+	keys := index.Int32Values()
+	for start := 0; start < len(keys); {
+		end := start + 1
+		for end < len(keys) && keys[end] == keys[start] {
+			end++
+		}
+		if err := visit(value(int(keys[start])), positions[start:end]); err != nil {
+			return err, nil
+		}
+		start = end
+	}
+	return nil, nil
+}
+
+// dictionary returns the bytes of a dictionary's values, whose column may be annotated as text or not.
+func dictionary(d *array.Dictionary) (func(int) []byte, error) {
+	switch values := d.Dictionary().(type) {
+	case *array.String:
+		offsets, data := values.ValueOffsets(), values.ValueBytes()
+		base := offsets[0]
+		return func(i int) []byte { return data[offsets[i]-base : offsets[i+1]-base] }, nil
+	case *array.Binary:
+		return values.Value, nil
+	}
+	return nil, fmt.Errorf("%w: %w", ErrColumn, errDictionaryOf)
+}

@@ -1,0 +1,213 @@
+package maintenance
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// Plan says what a run would do to one branch of a table and what it would leave alone. It is a pure function of the
+// table's state and of the options, so that it can be reviewed, saved and made again: equal fingerprints mean equal work.
+type Plan struct {
+	Table          string   `json:"table"`
+	Ref            string   `json:"ref"`
+	Action         Action   `json:"action"`
+	PlanID         string   `json:"plan_id"`
+	TableUUID      string   `json:"table_uuid"`
+	SnapshotBefore *int64   `json:"snapshot_before"` // null: the branch has no snapshot
+	FormatVersion  int      `json:"format_version"`
+	UpgradeFormat  bool     `json:"upgrade_format"` // the commit will upgrade the table to version 3
+	Settings       Settings `json:"settings"`
+	Before         Counts   `json:"before"`
+
+	Partitions  []PartitionPlan `json:"partitions"`   // with position delete files to merge
+	Puffins     []PuffinPlan    `json:"puffins"`      // Puffin files to rewrite
+	DanglingDVs []string        `json:"dangling_dvs"` // referenced data files that are not live
+	Skipped     []Skip          `json:"skipped"`
+	Fingerprint string          `json:"fingerprint"` // of the delete entries that the plan is about
+	Work        bool            `json:"work"`        // there is something to do
+
+	state   *snapshot.State
+	pending *selection
+}
+
+// Settings are the options that decide what a plan contains.
+type Settings struct {
+	UpgradeFormat    bool  `json:"upgrade_format"`
+	TargetPuffinSize int64 `json:"target_puffin_size"`
+}
+
+// Counts are live delete entries of a snapshot.
+type Counts struct {
+	PositionDeleteFiles int   `json:"position_delete_files"`
+	EqualityDeleteFiles int   `json:"equality_delete_files"`
+	DeletionVectors     int   `json:"deletion_vectors"`
+	PuffinFiles         int   `json:"puffin_files"`
+	DeleteManifests     int   `json:"delete_manifests"`
+	DeletedRows         int64 `json:"deleted_rows"` // positions in deletion vectors plus records in position delete files
+	DeleteBytes         int64 `json:"delete_bytes"` // whole files, a Puffin counted once
+}
+
+// PartitionPlan is one partition whose position delete files will be merged.
+type PartitionPlan struct {
+	SpecID              int32  `json:"spec_id"`
+	Partition           string `json:"partition"`
+	DataFiles           int    `json:"data_files"` // that a record may name
+	PositionDeleteFiles int    `json:"position_delete_files"`
+	Records             int64  `json:"records"`
+}
+
+// PuffinPlan is one Puffin file whose live deletion vectors will be written anew.
+type PuffinPlan struct {
+	Location        string `json:"location"`
+	DeletionVectors int    `json:"deletion_vectors"`
+	Bytes           int64  `json:"bytes"`
+	DeadBytes       int64  `json:"dead_bytes"`
+	Reason          string `json:"reason"` // small | dead-bytes | dangling
+}
+
+// Skip is something that stays as it is, and why. Reason is a stable word; where a fault is the reason it is the
+// fault's id.
+type Skip struct {
+	Reason   string `json:"reason"`
+	DataFile string `json:"data_file,omitempty"`
+	Location string `json:"location,omitempty"` // delete file
+	Detail   string `json:"detail"`
+	Hint     string `json:"hint,omitempty"` // what to do about it
+}
+
+// MakePlan reads the state of a branch and decides what to do. It changes nothing.
+func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
+	o = o.withDefaults()
+	if err := refuse(t, o); err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Table: t.Name(), Ref: o.Ref, Action: o.Action, TableUUID: t.Metadata.TableUUID().String(), FormatVersion: t.Metadata.Version(),
+		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize},
+		Partitions: []PartitionPlan{}, Puffins: []PuffinPlan{}, DanglingDVs: []string{}, Skipped: []Skip{},
+	}
+	head := t.Metadata.SnapshotByName(o.Ref)
+	if head == nil {
+		if o.Ref == "main" {
+			return p.identify(), nil // a table that nobody wrote to
+		}
+		return nil, fmt.Errorf("%s: %w: %q", t.Name(), ErrNoRef, o.Ref)
+	}
+	p.SnapshotBefore = &head.SnapshotID
+	o.Progress.Stage("reading manifests", 0, "")
+	state, err := snapshot.Load(ctx, t.Store.FileIO(ctx), t.Metadata, head, snapshot.LoadOptions{Parallelism: o.Parallelism})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	twins, err := state.Twins(ctx, t.Store.FileIO(ctx), danglingPaths(state))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	p.state = state
+	p.Before = count(state)
+	if err := p.choose(twins, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	return p.identify(), nil
+}
+
+func danglingPaths(s *snapshot.State) []string {
+	var out []string
+	for _, d := range s.DanglingDVs {
+		if d.Referenced != "" {
+			out = append(out, d.Referenced)
+		}
+	}
+	return out
+}
+
+// choose runs the selection and copies it into the plan's public part.
+func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
+	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]Skip{}, twins: twins}
+	if err := s.run(); err != nil {
+		return err
+	}
+	p.pending = s
+	p.UpgradeFormat = s.upgrade
+	p.Skipped = append(p.Skipped, s.skipped...)
+	for _, g := range s.groups {
+		pp := PartitionPlan{SpecID: g.Key.SpecID, Partition: g.Label, DataFiles: len(g.Data), PositionDeleteFiles: len(g.PositionDeletes)}
+		for _, d := range g.PositionDeletes {
+			pp.Records += d.Records
+		}
+		p.Partitions = append(p.Partitions, pp)
+	}
+	p.Puffins = append(p.Puffins, s.puffins...)
+	for _, d := range s.dangling {
+		p.DanglingDVs = append(p.DanglingDVs, d.Referenced)
+	}
+	p.Work = len(s.groups)+len(s.puffins)+len(s.dangling) > 0
+	return nil
+}
+
+// identify computes the fingerprint of what the plan is about and the plan's id from it.
+func (p *Plan) identify() *Plan {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n%s\n%v %+v\n", p.TableUUID, p.Ref, p.Action, p.UpgradeFormat, p.Settings)
+	if p.pending != nil {
+		for _, line := range p.pending.inputs() {
+			fmt.Fprintln(h, line)
+		}
+	}
+	p.Fingerprint = hex.EncodeToString(h.Sum(nil))
+	p.PlanID = p.Fingerprint[:16]
+	return p
+}
+
+// count counts the live delete entries of a state.
+func count(s *snapshot.State) Counts {
+	c := Counts{
+		PositionDeleteFiles: len(s.PositionDeletes), EqualityDeleteFiles: s.EqualityDeletes, DeletionVectors: len(s.DVs),
+		DeleteManifests: len(s.DeleteManifests()),
+	}
+	for _, d := range s.PositionDeletes {
+		c.DeletedRows += d.Records
+		c.DeleteBytes += d.Size
+	}
+	for _, dvs := range s.Puffins() {
+		c.PuffinFiles++
+		c.DeleteBytes += dvs[0].Size
+		for _, d := range dvs {
+			c.DeletedRows += d.Records
+		}
+	}
+	return c
+}
+
+// inputs lists the delete entries a selection is about, in an order that depends on nothing else.
+func (s *selection) inputs() []string {
+	var out []string
+	add := func(kind string, d *snapshot.DeleteFile) {
+		out = append(out, fmt.Sprintf("%s %q %d %d %d", kind, d.Path, d.Offset, d.Length, d.Seq))
+	}
+	for _, g := range s.groups {
+		for _, d := range g.PositionDeletes {
+			add("position", d)
+		}
+		for _, f := range g.Data {
+			if dv := f.DV(); dv != nil {
+				add("dv", dv)
+			}
+		}
+	}
+	for d := range s.retire {
+		add("retire", d)
+	}
+	for _, d := range s.dangling {
+		add("dangling", d)
+	}
+	slices.SortFunc(out, strings.Compare)
+	return out
+}

@@ -1,0 +1,208 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// Catalog is what a run needs of a catalog: to load the table again and to commit to it.
+type Catalog interface {
+	Load(ctx context.Context, identifier []string) (*catalog.Table, error)
+	Commiter
+}
+
+// Run plans and applies one action on one table.
+func Run(ctx context.Context, cat Catalog, identifier []string, o Options) (*Report, error) {
+	t, err := cat.Load(ctx, identifier)
+	if err != nil {
+		return nil, err
+	}
+	p, err := MakePlan(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	return execute(ctx, cat, t, p, o.withDefaults())
+}
+
+// Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
+func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
+	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
+	t, err := cat.Load(ctx, identifier)
+	if err != nil {
+		return nil, err
+	}
+	p, err := MakePlan(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.Fingerprint != reviewed.Fingerprint {
+		return nil, fmt.Errorf("%s: %w: its deletes changed since snapshot %s; make a new plan", t.Name(), ErrStale, snapshotText(reviewed.SnapshotBefore))
+	}
+	return execute(ctx, cat, t, p, o.withDefaults())
+}
+
+func snapshotText(id *int64) string {
+	if id == nil {
+		return "(none)"
+	}
+	return fmt.Sprint(*id)
+}
+
+// execute merges, writes, proves and commits what a plan says.
+func execute(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options) (*Report, error) {
+	start := o.Now()
+	before := t.Store.Stats()
+	report := newReport(p)
+	err := work(ctx, cat, t, p, o, report)
+	report.Requests = t.Store.Stats().Sub(before)
+	report.Seconds = o.Now().Sub(start).Seconds()
+	return report, err
+}
+
+func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options, report *Report) (err error) {
+	if !p.Work {
+		return nil
+	}
+	w := newWriter(ctx, t.Store, p, o)
+	res, err := mergeAll(ctx, p, w, t)
+	if err != nil {
+		// Nothing was committed: what was uploaded is nobody's.
+		return errors.Join(err, w.group.Wait(), w.discard(context.WithoutCancel(ctx), func(*puffinFile) bool { return false }))
+	}
+	c := &committer{cat: cat, table: t, plan: p, options: o, results: res, report: report, snapshotID: snapshot.NewSnapshotID()}
+	done, err := c.run(ctx)
+	report.Skipped = p.pending.skipped
+	report.Skipped = append(report.Skipped, done.held()...)
+	if errors.Is(err, catalog.ErrUnknown) {
+		return err // a snapshot that refers to the files may exist
+	}
+	used := done.puffins()
+	if cleanErr := w.discard(context.WithoutCancel(ctx), func(f *puffinFile) bool { return used[f] }); cleanErr != nil {
+		err = errors.Join(err, fmt.Errorf("removing unused puffin files: %w", cleanErr))
+	}
+	return err
+}
+
+// mergeAll runs the passes and hands their results to the writer.
+func mergeAll(ctx context.Context, p *Plan, w *writer, t *catalog.Table) (*results, error) {
+	m := newMerger(p.pending, t.Store)
+	res := &results{written: map[*snapshot.DataFile]*vector{}, kept: map[*snapshot.DataFile]bool{}, sel: p.pending}
+	passes := m.passes()
+	if len(passes) == 0 && len(p.pending.groups) > 0 {
+		passes = append(passes, &pass{in: map[*snapshot.DataFile]*accumulator{}})
+	}
+	for _, pass := range passes {
+		sets, err := m.run(ctx, pass)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sets {
+			if s.keep {
+				res.kept[s.file] = true
+			}
+		}
+		if err := w.add(sets); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.readLeftovers(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.finish(); err != nil {
+		return nil, err
+	}
+	for _, f := range w.files {
+		for _, v := range f.vectors {
+			res.written[v.file] = v
+		}
+	}
+	for _, g := range p.pending.groups {
+		for _, d := range g.PositionDeletes {
+			res.facts = append(res.facts, m.facts[d])
+		}
+	}
+	return res, m.findTwins(ctx, t)
+}
+
+// readLeftovers reads the position delete files that no pass had a data file for: all their targets are gone or
+// blocked, which still has to be learnt from their content.
+func (m *merger) readLeftovers(ctx context.Context) error {
+	empty := &pass{in: map[*snapshot.DataFile]*accumulator{}}
+	for _, g := range m.sel.groups {
+		for _, d := range g.PositionDeletes {
+			if fact := m.facts[d]; fact.wanted(empty) {
+				if err := m.readDelete(ctx, fact, empty); err != nil {
+					return err
+				}
+				if fact.err != nil {
+					m.blockUnreadable(fact)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// findTwins looks for live data files that the unmatched records may mean.
+func (m *merger) findTwins(ctx context.Context, t *catalog.Table) error {
+	unmatched := map[string]bool{}
+	for _, f := range m.facts {
+		for path := range f.unmatched {
+			unmatched[path] = true
+		}
+	}
+	twins, err := m.sel.state.Twins(ctx, t.Store.FileIO(ctx), sortedKeys(unmatched))
+	if err != nil {
+		return err
+	}
+	for _, f := range m.facts {
+		f.twins = twins
+	}
+	return nil
+}
+
+// outcomeOf is what a commit loop ended with.
+type committed struct {
+	change *change
+}
+
+func (c *committed) held() []Skip {
+	if c == nil || c.change == nil {
+		return nil
+	}
+	return c.change.held
+}
+
+// puffins returns the files that the committed snapshot refers to.
+func (c *committed) puffins() map[*puffinFile]bool {
+	out := map[*puffinFile]bool{}
+	if c == nil || c.change == nil {
+		return out
+	}
+	for _, v := range c.change.add {
+		out[v.puffin] = true
+	}
+	return out
+}
+
+func sortedDigests(vectors []*vector, of func(*vector) Digest) map[string]Digest {
+	out := make(map[string]Digest, len(vectors))
+	for _, v := range vectors {
+		out[v.file.Path] = of(v)
+	}
+	return out
+}
+
+func puffinLocations(vectors []*vector) []string {
+	seen := map[string]bool{}
+	for _, v := range vectors {
+		seen[v.puffin.location] = true
+	}
+	out := sortedKeys(seen)
+	return slices.Clip(out)
+}

@@ -1,0 +1,254 @@
+package maintenance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// selection is the inner part of a plan: what to merge, which deletion vectors to write anew, which entries to drop.
+type selection struct {
+	state   *snapshot.State
+	options Options
+	twins   map[string]snapshot.Twin
+
+	upgrade  bool
+	groups   []*snapshot.Group             // whose position delete files are read and merged
+	blocked  map[*snapshot.DataFile]Skip   // data files that get no deletion vector, and why
+	retire   map[*snapshot.DeleteFile]bool // deletion vectors to write anew into fewer Puffin files
+	dangling []*snapshot.DeleteFile        // deletion vectors to drop
+	puffins  []PuffinPlan
+	skipped  []Skip
+	fixed    map[*snapshot.DeleteFile]bool // deletion vectors that must stay where they are
+}
+
+func (s *selection) run() error {
+	s.retire = map[*snapshot.DeleteFile]bool{}
+	s.fixed = map[*snapshot.DeleteFile]bool{}
+	if err := s.encrypted(); err != nil {
+		return err
+	}
+	version := s.state.Metadata.Version()
+	s.blockFaulty(version)
+	s.selectGroups(version)
+	if s.options.Action == Compact && version >= 3 {
+		s.selectPuffins()
+	}
+	return nil
+}
+
+// encrypted refuses tables with encrypted delete files: rewriting metadata would lose their keys.
+func (s *selection) encrypted() error {
+	for _, files := range [][]*snapshot.DeleteFile{s.state.DVs, s.state.PositionDeletes} {
+		for _, d := range files {
+			if d.Encrypted {
+				return fmt.Errorf("%w: delete file %s is encrypted", ErrRefusedTable, d.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// block notes that a data file gets no deletion vector, with the first reason found.
+func (s *selection) block(f *snapshot.DataFile, reason, detail, hint string) {
+	if _, done := s.blocked[f]; done {
+		return
+	}
+	skip := Skip{Reason: reason, DataFile: f.Path, Detail: detail, Hint: hint}
+	if dv := f.DV(); dv != nil {
+		skip.Location = dv.Path
+	}
+	s.blocked[f] = skip
+	s.skipped = append(s.skipped, skip)
+	for _, dv := range f.DVs {
+		s.fixed[dv] = true
+	}
+}
+
+const (
+	hintCheck  = "run check for the whole picture; repair mends it"
+	hintSilent = ""
+)
+
+// blockFaulty finds the data files whose deletes are already wrong in a way that the manifests show.
+func (s *selection) blockFaulty(version int) {
+	shared := map[snapshot.FileID]int{}
+	for _, d := range s.state.DVs {
+		shared[d.FileID]++
+	}
+	for _, f := range s.sortedDataFiles() {
+		switch dv := f.DV(); {
+		case f.Twice:
+			s.block(f, "data-file-twice", "the data file is live in two manifest entries", hintCheck)
+		case len(f.DVs) > 1:
+			s.block(f, "dv-duplicate", fmt.Sprintf("%d live deletion vectors for one data file", len(f.DVs)), hintCheck)
+		case dv == nil:
+		case version < 3:
+			s.block(f, "dv-in-v2", "a deletion vector in a table of format version 2", hintCheck)
+		case dv.Offset < 0 || dv.Length < 0:
+			s.block(f, "dv-fields-missing", "the deletion vector's entry lacks content_offset or content_size_in_bytes", hintCheck)
+		case shared[dv.FileID] > 1:
+			s.block(f, "dv-listed-twice", "two live entries name the same bytes of a Puffin file", hintCheck)
+		case dv.Group != f.Group:
+			s.block(f, "dv-partition", "the deletion vector's spec or partition differs from its data file's", hintCheck)
+		case dv.Seq < f.Seq:
+			s.block(f, "dv-sequence", fmt.Sprintf("the deletion vector's data sequence number %d is below its data file's %d", dv.Seq, f.Seq), hintCheck)
+		}
+	}
+}
+
+func (s *selection) sortedDataFiles() []*snapshot.DataFile {
+	var out []*snapshot.DataFile
+	for _, g := range s.state.SortedGroups() {
+		out = append(out, g.Data...)
+	}
+	return out
+}
+
+// selectGroups takes every partition with position delete files: all of them are merged, or none of a partition's
+// data files may get a deletion vector, which would hide the others.
+func (s *selection) selectGroups(version int) {
+	if len(s.state.PositionDeletes) == 0 {
+		return
+	}
+	if version < 3 {
+		if s.options.Action == Compact || !s.options.UpgradeFormat {
+			s.skipped = append(s.skipped, Skip{
+				Reason: "format-version", Detail: fmt.Sprintf("%d position delete files in a table of format version %d, which cannot hold deletion vectors", len(s.state.PositionDeletes), version),
+				Hint: "migrate --upgrade-format upgrades the table to version 3, which cannot be undone",
+			})
+			return
+		}
+		s.upgrade = true
+	}
+	for _, g := range s.state.SortedGroups() {
+		if len(g.PositionDeletes) > 0 {
+			s.groups = append(s.groups, g)
+			s.blockUnreadable(g)
+		}
+	}
+}
+
+// blockUnreadable blocks the data files that a position delete file of another format than Parquet may apply to.
+func (s *selection) blockUnreadable(g *snapshot.Group) {
+	for _, d := range g.PositionDeletes {
+		if d.Format == iceberg.ParquetFile {
+			continue
+		}
+		s.skipped = append(s.skipped, Skip{Reason: "format-unreadable", Location: d.Path, Detail: fmt.Sprintf("position delete file in %s", d.Format),
+			Hint: "it and every delete of the data files it may apply to stay live"})
+		s.blockTargets(d, "format-unreadable", fmt.Sprintf("position delete file %s may apply and is in %s", d.Path, d.Format))
+	}
+}
+
+// blockTargets blocks every data file that a delete file may apply to.
+func (s *selection) blockTargets(d *snapshot.DeleteFile, reason, detail string) {
+	for _, f := range d.Group.Data {
+		if d.AppliesTo(f) {
+			s.block(f, reason, detail, hintSilent)
+		}
+	}
+}
+
+// selectDangling finds the deletion vectors whose data file is gone. One whose path almost exists stays: the writer may
+// have meant the live one.
+func (s *selection) selectDangling() map[*snapshot.DeleteFile]bool {
+	out := map[*snapshot.DeleteFile]bool{}
+	for _, d := range s.state.DanglingDVs {
+		twin, near := s.twins[d.Referenced]
+		switch {
+		case d.Referenced == "" || d.Offset < 0 || d.Length < 0:
+			s.skipped = append(s.skipped, Skip{Reason: "dv-fields-missing", Location: d.Path, Detail: "the deletion vector's entry lacks referenced_data_file, content_offset or content_size_in_bytes", Hint: hintCheck})
+			s.fixed[d] = true
+		case near:
+			s.skipped = append(s.skipped, Skip{Reason: "path-near-miss", Location: d.Path, DataFile: d.Referenced, Detail: "the deletion vector's data file is not live, but " + twin.Path + " is", Hint: hintCheck})
+			s.fixed[d] = true
+		default:
+			out[d] = true
+		}
+	}
+	return out
+}
+
+// selectPuffins chooses whole Puffin files: those with dangling or dead blobs, and small ones where packing them makes
+// fewer. The default snapshot expiry of the reference implementation deletes the Puffin of a retired deletion vector,
+// so all live siblings of one are always written anew with it.
+func (s *selection) selectPuffins() {
+	dangling := s.selectDangling()
+	puffins := s.state.Puffins()
+	small := map[string]bool{}
+	var smallBytes int64
+	locations := make([]string, 0, len(puffins))
+	for location := range puffins {
+		locations = append(locations, location)
+	}
+	slices.Sort(locations)
+	for _, location := range locations {
+		dvs := puffins[location]
+		if slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return s.fixed[d] }) {
+			continue
+		}
+		dead := deadBytes(dvs)
+		switch {
+		case slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return dangling[d] }):
+			s.takePuffin(location, dvs, dangling, dead, "dangling")
+		case dead > 0:
+			s.takePuffin(location, dvs, dangling, dead, "dead-bytes")
+		case dvs[0].Size < s.options.TargetPuffinSize/4*3:
+			small[location] = true
+			smallBytes += dvs[0].Size
+		}
+	}
+	target := s.options.TargetPuffinSize
+	if int64(len(small)) <= (smallBytes+target-1)/target {
+		return
+	}
+	for _, location := range locations {
+		if small[location] {
+			s.takePuffin(location, puffins[location], dangling, 0, "small")
+		}
+	}
+}
+
+func (s *selection) takePuffin(location string, dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool, dead int64, reason string) {
+	p := PuffinPlan{Location: location, Bytes: dvs[0].Size, DeadBytes: dead, Reason: reason}
+	for _, d := range dvs {
+		if dangling[d] {
+			s.dangling = append(s.dangling, d)
+			continue
+		}
+		p.DeletionVectors++
+		s.retire[d] = true
+	}
+	s.puffins = append(s.puffins, p)
+}
+
+// Sizes of a Puffin footer as writers are known to make it: fixed part, and what a deletion vector's entry takes beside
+// its path.
+const (
+	footerFixed   = 300
+	footerPerBlob = 220
+)
+
+// deadBytes says how many bytes of a Puffin no live deletion vector uses, going by the manifests alone: gaps between
+// live blobs, and a tail that is too long to be the footer of the live ones.
+func deadBytes(dvs []*snapshot.DeleteFile) int64 {
+	sorted := slices.Clone(dvs)
+	slices.SortFunc(sorted, func(a, b *snapshot.DeleteFile) int { return int(min(1, max(-1, a.Offset-b.Offset))) })
+	var dead int64
+	end := int64(4) // head magic
+	footer := int64(footerFixed)
+	for _, d := range sorted {
+		if d.Offset > end {
+			dead += d.Offset - end
+		}
+		end = max(end, d.Offset+d.Length)
+		footer += footerPerBlob + int64(len(d.Referenced))
+	}
+	if tail := dvs[0].Size - end - footer; tail > 0 {
+		dead += tail
+	}
+	return dead
+}

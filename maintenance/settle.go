@@ -1,0 +1,126 @@
+package maintenance
+
+import (
+	"maps"
+
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// results are what merging and writing produced.
+type results struct {
+	written map[*snapshot.DataFile]*vector
+	kept    map[*snapshot.DataFile]bool // the existing deletion vector holds every position delete
+	facts   []*facts                    // in a fixed order
+	sel     *selection
+}
+
+// view is how the table looks at a commit attempt, compared with the state that was merged.
+type view struct {
+	state *snapshot.State
+	// dropped are data files whose deletes are no longer what was merged.
+	dropped map[*snapshot.DataFile]bool
+	// gone are data files that are no longer live: nothing needs to be said about them.
+	gone map[*snapshot.DataFile]bool
+	// missing are delete entries that are no longer live.
+	missing map[*snapshot.DeleteFile]bool
+	// unsettled are position delete files that got a live data file to apply to which merging did not know.
+	unsettled map[*snapshot.DeleteFile]bool
+}
+
+// samePlan is the view of a table that nobody changed.
+func samePlan(s *snapshot.State) *view { return &view{state: s} }
+
+// change is what goes into one commit.
+type change struct {
+	add    []*vector
+	remove map[snapshot.FileID]bool
+	held   []Skip // position delete files that stay although they were read
+}
+
+// empty says that there is nothing to gain.
+func (c *change) empty() bool { return len(c.remove) == 0 }
+
+// settle decides what goes into a commit:
+//
+//   - a position delete file goes when every live data file it applies to has a complete deletion vector in the result;
+//   - a new deletion vector is added when a delete file goes because of it, or when its old one moves;
+//   - an old deletion vector goes only together with all live ones of its Puffin file.
+func (r *results) settle(v *view) *change {
+	c := &change{remove: map[snapshot.FileID]bool{}}
+	useful := map[*snapshot.DataFile]bool{}
+	for _, f := range r.facts {
+		if r.removable(f, v, c) {
+			c.remove[f.file.FileID] = true
+			for t := range f.targets {
+				useful[t] = true
+			}
+		}
+	}
+	moved := r.moved(v)
+	for _, f := range r.sel.sortedDataFiles() {
+		w := r.written[f]
+		if w == nil || !r.covered(f, v) {
+			continue
+		}
+		switch dv := f.DV(); {
+		case dv == nil && useful[f]:
+			c.add = append(c.add, w)
+		case dv != nil && moved[dv]:
+			c.add = append(c.add, w)
+		}
+	}
+	for d := range moved {
+		c.remove[d.FileID] = true
+	}
+	return c
+}
+
+// covered says that a data file has, in the result, a deletion vector that holds all its position deletes.
+func (r *results) covered(f *snapshot.DataFile, v *view) bool {
+	return (r.written[f] != nil || r.kept[f]) && !v.dropped[f] && !v.gone[f]
+}
+
+// removable decides about one position delete file and notes why it is held.
+func (r *results) removable(f *facts, v *view, c *change) bool {
+	if !f.read || f.err != nil || v.missing[f.file] || v.unsettled[f.file] {
+		return false
+	}
+	if skip, held := f.held(); held {
+		c.held = append(c.held, skip)
+		return false
+	}
+	for t := range f.targets {
+		if !v.gone[t] && !r.covered(t, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// moved returns the old deletion vectors that go: dangling ones, and those written anew. Where one of a Puffin's live
+// vectors has to stay, all of them do.
+func (r *results) moved(v *view) map[*snapshot.DeleteFile]bool {
+	out := map[*snapshot.DeleteFile]bool{}
+	for _, d := range r.sel.dangling {
+		if !v.missing[d] {
+			out[d] = true
+		}
+	}
+	for f, w := range r.written {
+		if dv := f.DV(); dv != nil && w != nil && r.covered(f, v) && !v.missing[dv] {
+			out[dv] = true
+		}
+	}
+	going := map[snapshot.FileID]bool{}
+	for d := range out {
+		going[d.FileID] = true
+	}
+	stays := map[string]bool{} // Puffin files of which some live vector stays
+	for _, d := range v.state.DVs {
+		if !going[d.FileID] {
+			stays[d.Path] = true
+		}
+	}
+	maps.DeleteFunc(out, func(d *snapshot.DeleteFile, _ bool) bool { return stays[d.Path] })
+	return out
+}

@@ -1,0 +1,78 @@
+package maintenance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/dvcompactor/dvcompactor/puffin"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+	"golang.org/x/sync/errgroup"
+)
+
+// vectorResult is an existing deletion vector as read, or why it cannot be.
+type vectorResult struct {
+	bitmap *puffin.Bitmap
+	err    error
+}
+
+// readVectors reads the existing deletion vectors that a pass needs: those that move, and those of data files that also
+// have position deletes. Ranges come from the manifests; footers are never read.
+func (m *merger) readVectors(ctx context.Context, p *pass) (map[*snapshot.DataFile]*vectorResult, error) {
+	byPuffin := map[string][]*snapshot.DataFile{}
+	total := int64(0)
+	for _, f := range p.files {
+		dv, acc := f.DV(), p.in[f]
+		if dv == nil || !m.sel.retire[dv] && (acc == nil || acc.bitmap == nil) {
+			continue
+		}
+		byPuffin[dv.Path] = append(byPuffin[dv.Path], f)
+		total++
+	}
+	m.progress.Stage("reading deletion vectors", total, "vectors")
+	out := make(map[*snapshot.DataFile]*vectorResult, total)
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(m.parallel * 4) // requests wait for the store more than they compute
+	for _, location := range sortedKeys(byPuffin) {
+		files := byPuffin[location]
+		g.Go(func() error {
+			return readPuffin(ctx, m.store.Object(location, files[0].DV().Size), location, files, func(f *snapshot.DataFile, r *vectorResult) {
+				mu.Lock()
+				defer mu.Unlock()
+				out[f] = r
+				m.progress.Add(1)
+			})
+		})
+	}
+	return out, g.Wait()
+}
+
+// readPuffin reads the deletion vectors of some data files from one Puffin. A damaged vector is a result; a store that
+// fails is an error.
+func readPuffin(ctx context.Context, r puffin.RangeReader, location string, files []*snapshot.DataFile, deliver func(*snapshot.DataFile, *vectorResult)) error {
+	ranges := make([]puffin.DeletionVectorRange, len(files))
+	for i, f := range files {
+		dv := f.DV()
+		ranges[i] = puffin.DeletionVectorRange{Offset: dv.Offset, Length: dv.Length, RecordCount: dv.Records, Location: location, ReferencedDataFile: f.Path}
+	}
+	return puffin.ReadDeletionVectors(ctx, r, ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
+		if err != nil && !errors.Is(err, puffin.ErrCorrupt) {
+			return fmt.Errorf("deletion vector of %s: %w", files[i].Path, err)
+		}
+		deliver(files[i], &vectorResult{bitmap: b, err: err})
+		return nil
+	})
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	out := make([]K, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

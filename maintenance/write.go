@@ -1,0 +1,190 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/puffin"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+)
+
+// vector is a new deletion vector, written and proved.
+type vector struct {
+	file        *snapshot.DataFile
+	seq         int64
+	puffin      *puffinFile
+	offset      int64
+	length      int64
+	cardinality int64
+	before      Digest // of the merged sources
+	after       Digest // of what was read back from storage
+
+	blob []byte // until it is written
+}
+
+// puffinFile is a Puffin file this run wrote.
+type puffinFile struct {
+	location string
+	size     int64
+	vectors  []*vector
+}
+
+// writer packs merged sets into Puffin files of the target size. A file is written once, and proved before anything
+// may refer to it.
+type writer struct {
+	store    *storage.Store
+	dir      string // location that the files go to
+	name     string // unique prefix of their names
+	target   int64
+	parallel int
+	version  string
+	progress Progress
+
+	pending      []*vector // encoded, not yet written
+	pendingBytes int64
+	group        *errgroup.Group
+	ctx          context.Context
+
+	mu    sync.Mutex
+	files []*puffinFile
+}
+
+func newWriter(ctx context.Context, store *storage.Store, p *Plan, o Options) *writer {
+	w := &writer{
+		store: store, dir: p.state.Metadata.Location() + "/data", name: fmt.Sprintf("dvcompactor-%s-%s", p.PlanID, uuid.NewString()[:8]),
+		target: o.TargetPuffinSize, parallel: o.Parallelism, version: o.Version, progress: o.Progress,
+	}
+	w.group, w.ctx = errgroup.WithContext(ctx)
+	w.group.SetLimit(2) // one file is written while the next is encoded
+	return w
+}
+
+// add encodes merged sets, in their order, and writes a file whenever enough is gathered. Bitmaps are released.
+func (w *writer) add(sets []*merged) error {
+	sets = slices.DeleteFunc(slices.Clone(sets), func(m *merged) bool { return m.keep })
+	w.progress.Stage("writing deletion vectors", int64(len(sets)), "vectors")
+	for batch := range slices.Chunk(sets, 16*w.parallel) {
+		encoded, err := w.encode(batch)
+		if err != nil {
+			return err
+		}
+		for _, v := range encoded {
+			w.pending = append(w.pending, v)
+			w.pendingBytes += v.length
+			if w.pendingBytes >= w.target {
+				w.flush()
+			}
+		}
+		w.progress.Add(int64(len(batch)))
+	}
+	return nil
+}
+
+// encode serialises bitmaps in parallel and takes the digest that the proof will compare with.
+func (w *writer) encode(batch []*merged) ([]*vector, error) {
+	out := make([]*vector, len(batch))
+	g, ctx := errgroup.WithContext(w.ctx)
+	g.SetLimit(w.parallel)
+	for i, m := range batch {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			v := &vector{file: m.file, seq: m.seq, cardinality: m.bitmap.Cardinality(), before: digest(m.bitmap)}
+			m.bitmap.RunOptimize()
+			blob, err := puffin.EncodeDeletionVector(m.bitmap)
+			if err != nil {
+				return fmt.Errorf("deletion vector of %s: %w", m.file.Path, err)
+			}
+			m.bitmap = nil
+			v.blob, v.length = blob, int64(len(blob))
+			out[i] = v
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// flush starts writing what is pending.
+func (w *writer) flush() {
+	vectors := w.pending
+	w.pending, w.pendingBytes = nil, 0
+	if len(vectors) == 0 {
+		return
+	}
+	w.mu.Lock()
+	f := &puffinFile{location: fmt.Sprintf("%s/%s-%05d.puffin", w.dir, w.name, len(w.files)), vectors: vectors}
+	w.files = append(w.files, f)
+	w.mu.Unlock()
+	w.group.Go(func() error {
+		if err := w.write(f); err != nil {
+			return fmt.Errorf("puffin file %s: %w", f.location, err)
+		}
+		return w.prove(f)
+	})
+}
+
+// finish waits until everything is written and proved.
+func (w *writer) finish() error {
+	w.flush()
+	return w.group.Wait()
+}
+
+// write stores one Puffin file, its blobs sorted by data file path: the same input gives the same bytes.
+func (w *writer) write(f *puffinFile) error {
+	slices.SortFunc(f.vectors, func(a, b *vector) int { return strings.Compare(a.file.Path, b.file.Path) })
+	out, err := w.store.Create(w.ctx, f.location)
+	if err != nil {
+		return err
+	}
+	pw := puffin.NewWriter(out, puffin.WriterOptions{CreatedBy: "dvcompactor " + w.version})
+	for _, v := range f.vectors {
+		m, err := pw.AddEncodedDeletionVector(v.file.Path, v.blob, v.cardinality)
+		if err != nil {
+			return errors.Join(err, out.Abort())
+		}
+		v.puffin, v.offset, v.length, v.blob = f, m.Offset, m.Length, nil
+	}
+	if f.size, err = pw.Finish(puffin.FinishOptions{}); err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return out.Close()
+}
+
+// prove reads every vector back by the offset and length that the manifest will record, as readers will, and compares
+// the positions with those that were merged.
+func (w *writer) prove(f *puffinFile) error {
+	ranges := make([]puffin.DeletionVectorRange, len(f.vectors))
+	for i, v := range f.vectors {
+		ranges[i] = puffin.DeletionVectorRange{Offset: v.offset, Length: v.length, RecordCount: v.cardinality, Location: f.location, ReferencedDataFile: v.file.Path}
+	}
+	return puffin.ReadDeletionVectors(w.ctx, w.store.Object(f.location, f.size), ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
+		v := f.vectors[i]
+		if err != nil {
+			return fmt.Errorf("%w: deletion vector of %s: %w", ErrProof, v.file.Path, err)
+		}
+		v.after = digest(b)
+		if v.after != v.before {
+			return fmt.Errorf("%w: deletion vector of %s in %s: merged %s, read back %s", ErrProof, v.file.Path, f.location, v.before, v.after)
+		}
+		return nil
+	})
+}
+
+// discard removes files that nothing refers to.
+func (w *writer) discard(ctx context.Context, used func(*puffinFile) bool) error {
+	var errs []error
+	for _, f := range w.files {
+		if !used(f) {
+			errs = append(errs, w.store.Remove(ctx, f.location))
+		}
+	}
+	return errors.Join(errs...)
+}

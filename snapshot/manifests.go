@@ -1,0 +1,259 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// manifestTargetSize is the default of the table property commit.manifest.target-size-bytes.
+const manifestTargetSize = 8 << 20
+
+// work sorts the manifests of a state: carried as they are, or rewritten.
+type work struct {
+	carried       []iceberg.ManifestFile
+	bySpec        map[int32]*specWork
+	wanted, found int
+}
+
+// specWork is what happens to the delete manifests of one partition spec.
+type specWork struct {
+	rewrite []iceberg.ManifestFile
+	add     []NewDV
+	work    *work
+}
+
+func (w *work) specs() []int32 { return slices.Sorted(maps.Keys(w.bySpec)) }
+
+func (w *work) spec(id int32) *specWork {
+	s := w.bySpec[id]
+	if s == nil {
+		s = &specWork{work: w}
+		w.bySpec[id] = s
+	}
+	return s
+}
+
+// plan decides for each manifest of the parent whether it is carried, rewritten, merged or dropped.
+func (p *producer) plan() (*work, error) {
+	w := &work{bySpec: map[int32]*specWork{}}
+	touched := map[string]bool{}
+	for _, files := range [][]*DeleteFile{p.state.DVs, p.state.PositionDeletes} {
+		for _, d := range files {
+			if p.change.Remove[d.FileID] {
+				touched[d.Manifest] = true
+				w.wanted++
+			}
+		}
+	}
+	if w.wanted < len(p.change.Remove) {
+		return nil, fmt.Errorf("%d of %d entries: %w", w.wanted, len(p.change.Remove), ErrGone)
+	}
+	for _, a := range p.change.Add {
+		s := w.spec(a.Data.Group.Key.SpecID)
+		s.add = append(s.add, a)
+	}
+	for _, m := range p.state.Manifests {
+		if touched[m.FilePath()] {
+			w.spec(m.PartitionSpecID())
+		}
+	}
+	small := p.targetSize() * 3 / 4
+	for _, m := range p.state.Manifests {
+		s := w.bySpec[m.PartitionSpecID()]
+		switch {
+		case m.ManifestContent() == iceberg.ManifestContentData:
+			w.carried = append(w.carried, m)
+		case !hasLive(m): // only tombstones of an earlier commit: nobody needs it any more
+		case touched[m.FilePath()], s != nil && m.Length() < small:
+			s.rewrite = append(s.rewrite, m)
+		default:
+			w.carried = append(w.carried, m)
+		}
+	}
+	return w, nil
+}
+
+func (p *producer) targetSize() int64 {
+	n, err := strconv.ParseInt(p.state.Metadata.Properties()["commit.manifest.target-size-bytes"], 10, 64)
+	if err != nil || n <= 0 {
+		return manifestTargetSize
+	}
+	return n
+}
+
+// rewriteSpec writes the new delete manifests of one spec. Removed entries go to a manifest of their own, which the
+// next commit drops, so that readers never have to skip them among live ones.
+func (p *producer) rewriteSpec(ctx context.Context, specID int32, s *specWork) ([]iceberg.ManifestFile, error) {
+	spec := p.state.Metadata.PartitionSpecByID(int(specID))
+	if spec == nil {
+		return nil, fmt.Errorf("partition spec %d is not in the table metadata: %w", specID, ErrFormat)
+	}
+	schema, err := p.schemaFor(spec, s.rewrite)
+	if err != nil {
+		return nil, err
+	}
+	live := &rollingManifest{p: p, spec: spec, schema: schema}
+	gone := &rollingManifest{p: p, spec: spec, schema: schema}
+	for _, a := range s.add {
+		if err := p.add(live, a); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range s.rewrite {
+		if err := p.copyEntries(ctx, m, s.work, live, gone); err != nil {
+			return nil, fmt.Errorf("manifest %s: %w", m.FilePath(), err)
+		}
+	}
+	for _, r := range []*rollingManifest{live, gone} {
+		if err := r.close(); err != nil {
+			return nil, err
+		}
+	}
+	return append(live.done, gone.done...), nil
+}
+
+func (p *producer) add(live *rollingManifest, a NewDV) error {
+	b, err := iceberg.NewDataFileBuilder(*live.spec, iceberg.EntryContentPosDeletes, a.Puffin, iceberg.PuffinFile, a.Data.Group.Partition, nil, nil, a.Cardinality, a.PuffinSize)
+	if err != nil {
+		return fmt.Errorf("entry for the deletion vector of %s: %w", a.Data.Path, err)
+	}
+	f := b.ReferencedDataFile(a.Data.Path).ContentOffset(a.Offset).ContentSizeInBytes(a.Length).Build()
+	p.staged.Delta.added(a)
+	e := iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &p.change.SnapshotID, &a.Seq, nil, f)
+	return live.write(func(w *iceberg.ManifestWriter) error { return w.Add(e) })
+}
+
+// copyEntries carries the live entries of a manifest as EXISTING and marks the removed ones DELETED, each with its own
+// sequence numbers.
+func (p *producer) copyEntries(ctx context.Context, m iceberg.ManifestFile, w *work, live, gone *rollingManifest) error {
+	for e, err := range m.Entries(p.fs, true) {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f := e.DataFile()
+		if f.ContentType() == iceberg.EntryContentPosDeletes && p.change.Remove[fileID(f)] {
+			w.found++
+			p.staged.Delta.removed(f)
+			err = gone.write(func(w *iceberg.ManifestWriter) error { return w.Delete(e) })
+		} else {
+			err = live.write(func(w *iceberg.ManifestWriter) error { return w.Existing(e) })
+		}
+		if err != nil {
+			return fmt.Errorf("entry %s: %w", f.FilePath(), err)
+		}
+	}
+	return nil
+}
+
+// schemaFor finds a schema that still has every source column of the spec: with another one the partition tuple is
+// written as null and deletes stop applying. The newest schema of the table comes first, then those that the manifests
+// carry, because a table may have dropped old schemas.
+func (p *producer) schemaFor(spec *iceberg.PartitionSpec, manifests []iceberg.ManifestFile) (*iceberg.Schema, error) {
+	if s := schemaWith(p.state.Metadata, spec); s != nil {
+		return s, nil
+	}
+	for _, m := range manifests {
+		s, err := p.ownSchema(m)
+		if err != nil {
+			return nil, fmt.Errorf("manifest %s: %w", m.FilePath(), err)
+		}
+		if hasSources(s, spec) {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("no schema has the source columns of partition spec %d: %w", spec.ID(), ErrFormat)
+}
+
+func (p *producer) ownSchema(m iceberg.ManifestFile) (*iceberg.Schema, error) {
+	f, err := p.fs.Open(m.FilePath())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := iceberg.NewManifestReader(m, f)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Schema()
+}
+
+func schemaWith(meta table.Metadata, spec *iceberg.PartitionSpec) *iceberg.Schema {
+	if current := meta.CurrentSchema(); hasSources(current, spec) {
+		return current
+	}
+	schemas := slices.SortedFunc(slices.Values(meta.Schemas()), func(a, b *iceberg.Schema) int { return b.ID - a.ID })
+	for _, s := range schemas {
+		if hasSources(s, spec) {
+			return s
+		}
+	}
+	return nil
+}
+
+func hasSources(s *iceberg.Schema, spec *iceberg.PartitionSpec) bool {
+	for _, f := range spec.Fields() {
+		for _, id := range f.SourceIDs {
+			if _, ok := s.FindFieldByID(id); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rollingManifest writes entries of one spec to as many manifests as the target size asks for.
+type rollingManifest struct {
+	p      *producer
+	spec   *iceberg.PartitionSpec
+	schema *iceberg.Schema
+	w      *iceberg.ManifestWriter
+	buf    bytes.Buffer
+	done   []iceberg.ManifestFile
+}
+
+func (r *rollingManifest) write(entry func(*iceberg.ManifestWriter) error) error {
+	if r.w == nil {
+		r.buf = bytes.Buffer{}
+		w, err := iceberg.NewManifestWriter(r.p.version, &r.buf, *r.spec, r.schema, r.p.change.SnapshotID, iceberg.WithManifestWriterContent(iceberg.ManifestContentDeletes))
+		if err != nil {
+			return err
+		}
+		r.w = w
+	}
+	if err := entry(r.w); err != nil {
+		return err
+	}
+	if int64(r.buf.Len()) >= r.p.targetSize() {
+		return r.close()
+	}
+	return nil
+}
+
+func (r *rollingManifest) close() error {
+	if r.w == nil {
+		return nil
+	}
+	if err := r.w.Close(); err != nil {
+		return err
+	}
+	location := fmt.Sprintf("%s/metadata/%s-m%d.avro", r.p.state.Metadata.Location(), r.p.commit, r.p.count)
+	r.p.count++
+	m, err := r.w.ToManifestFile(location, int64(r.buf.Len()))
+	if err != nil {
+		return fmt.Errorf("manifest %s: %w", location, err)
+	}
+	r.w = nil
+	r.done = append(r.done, m)
+	return r.p.write(location, r.buf.Bytes())
+}

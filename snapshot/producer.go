@@ -1,0 +1,169 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+)
+
+// ErrGone says that an entry that a change removes is not live exactly once in the state it is applied to.
+var ErrGone = errors.New("entry to remove is not live")
+
+// NewDV is a deletion vector to add. Its entry takes spec id and partition tuple from its data file.
+type NewDV struct {
+	Data *DataFile
+	// Seq is the data sequence number, explicit in the entry: the largest one of the sources.
+	Seq         int64
+	Puffin      string // location
+	PuffinSize  int64  // bytes of the whole file
+	Offset      int64  // of the blob
+	Length      int64  // bytes of the blob
+	Cardinality int64
+}
+
+// Change replaces delete entries of one branch. Data manifests stay as they are.
+type Change struct {
+	Ref        string
+	SnapshotID int64 // of the snapshot to make; see [NewSnapshotID]
+	Remove     map[FileID]bool
+	Add        []NewDV
+	Upgrade    bool              // to format version 3 in the same commit
+	Summary    map[string]string // further entries of the snapshot summary
+	Now        time.Time
+}
+
+// Staged is a snapshot whose manifests and manifest list are written and that a catalog can commit.
+type Staged struct {
+	Snapshot     *table.Snapshot
+	Requirements []table.Requirement
+	Updates      []table.Update
+	Written      []string // locations of the manifests and of the list, to be removed if the commit definitely fails
+	Delta        Delta
+}
+
+// NewSnapshotID returns a random positive snapshot id.
+func NewSnapshotID() int64 {
+	u := uuid.New()
+	var n uint64
+	for i := range 8 {
+		n = n<<8 | uint64(u[i]^u[8+i])
+	}
+	return int64(n &^ (1 << 63))
+}
+
+// Stage writes the manifests and the manifest list of the snapshot that applies c to s. Operation is always "replace":
+// the rows of the table are the same before and after (spec, "Snapshots").
+//
+// The returned value lists what was written even when the error is not nil.
+func Stage(ctx context.Context, fs iceio.WriteFileIO, s *State, c Change) (*Staged, error) {
+	p := &producer{fs: fs, state: s, change: c, version: s.Metadata.Version(), commit: uuid.NewString(), staged: &Staged{}}
+	if c.Upgrade && p.version < 3 {
+		p.version = 3
+		p.staged.Updates = append(p.staged.Updates, table.NewUpgradeFormatVersionUpdate(3))
+	}
+	if p.version < 3 && len(c.Add) > 0 {
+		return p.staged, fmt.Errorf("deletion vectors need format version 3, the table has %d: %w", p.version, ErrFormat)
+	}
+	manifests, err := p.manifests(ctx)
+	if err != nil {
+		return p.staged, err
+	}
+	if err := p.list(manifests); err != nil {
+		return p.staged, err
+	}
+	return p.staged, nil
+}
+
+type producer struct {
+	fs      iceio.WriteFileIO
+	state   *State
+	change  Change
+	version int
+	commit  string // unique part of the names of this attempt
+	count   int
+	staged  *Staged
+}
+
+// manifests returns the manifests of the new snapshot: data manifests as they are, delete manifests rewritten where an
+// entry goes, small ones of a rewritten spec merged, and none that was without live entries before this commit.
+func (p *producer) manifests(ctx context.Context) ([]iceberg.ManifestFile, error) {
+	w, err := p.plan()
+	if err != nil {
+		return nil, err
+	}
+	var out []iceberg.ManifestFile
+	for _, spec := range w.specs() {
+		files, err := p.rewriteSpec(ctx, spec, w.bySpec[spec])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, files...)
+	}
+	if w.found != w.wanted {
+		return nil, fmt.Errorf("%d of %d entries: %w", w.found, w.wanted, ErrGone)
+	}
+	return append(out, w.carried...), nil
+}
+
+// list writes the manifest list and completes the staged snapshot.
+func (p *producer) list(manifests []iceberg.ManifestFile) error {
+	meta, parent := p.state.Metadata, p.state.Snapshot
+	location := fmt.Sprintf("%s/metadata/snap-%d-1-%s.avro", meta.Location(), p.change.SnapshotID, p.commit)
+	snap := &table.Snapshot{
+		SnapshotID: p.change.SnapshotID, ParentSnapshotID: &parent.SnapshotID, SequenceNumber: meta.LastSequenceNumber() + 1,
+		// Readers refuse a snapshot older than the table by more than a minute, and clocks differ.
+		TimestampMs:  max(p.change.Now.UnixMilli(), parent.TimestampMs, meta.LastUpdatedMillis()),
+		ManifestList: location, SchemaID: &meta.CurrentSchema().ID,
+		Summary: &table.Summary{Operation: table.OpReplace, Properties: p.staged.Delta.summary(parent, p.change.Summary)},
+	}
+	w, err := newListWriter(p.version, snap, meta.NextRowID())
+	if err != nil {
+		return fmt.Errorf("manifest list %s: %w", location, err)
+	}
+	data, err := w.write(manifests)
+	if err != nil {
+		return fmt.Errorf("manifest list %s: %w", location, err)
+	}
+	if err := p.write(location, data); err != nil {
+		return err
+	}
+	p.staged.Snapshot = snap
+	p.staged.Updates = append(p.staged.Updates, table.NewAddSnapshotUpdate(snap), p.setRef())
+	p.staged.Requirements = []table.Requirement{table.AssertTableUUID(meta.TableUUID()), table.AssertRefSnapshotID(p.change.Ref, &parent.SnapshotID)}
+	return nil
+}
+
+// setRef moves the branch and keeps its retention, which the update would otherwise reset.
+func (p *producer) setRef() table.Update {
+	var age, snapshotAge int64
+	var keep int
+	for name, ref := range p.state.Metadata.Refs() {
+		if name != p.change.Ref {
+			continue
+		}
+		if ref.MaxRefAgeMs != nil {
+			age = *ref.MaxRefAgeMs
+		}
+		if ref.MaxSnapshotAgeMs != nil {
+			snapshotAge = *ref.MaxSnapshotAgeMs
+		}
+		if ref.MinSnapshotsToKeep != nil {
+			keep = *ref.MinSnapshotsToKeep
+		}
+	}
+	return table.NewSetSnapshotRefUpdate(p.change.Ref, p.change.SnapshotID, table.BranchRef, age, snapshotAge, keep)
+}
+
+func (p *producer) write(location string, data []byte) error {
+	p.staged.Written = append(p.staged.Written, location)
+	if err := p.fs.WriteFile(location, data); err != nil {
+		return fmt.Errorf("writing %s: %w", location, err)
+	}
+	return nil
+}
