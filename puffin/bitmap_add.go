@@ -9,7 +9,7 @@ import (
 )
 
 // smallBatch is the number of positions below which building containers costs more than adding one by one.
-const smallBatch = 48
+const smallBatch = 192
 
 // Add adds one position. It is for odd jobs; [Bitmap.AddMany] is many times as fast.
 func (b *Bitmap) Add(pos int64) error {

@@ -54,7 +54,7 @@ func decodeFramed(blob []byte, at DeletionVectorRange) (vector, error) {
 		return v, at.corrupt(f, int64(f.at+dvLengthSize+MagicSize))
 	}
 	if at.RecordCount >= 0 && v.total.cardinality != at.RecordCount {
-		return v, at.corrupt(v.miscount(at.RecordCount), 0)
+		return v, at.corrupt(v.miscount(at.RecordCount), dvLengthSize+MagicSize)
 	}
 	if at.RecordCount < 0 && v.trailing > 0 {
 		return v, at.corrupt(&fault{kind: KindTrailingBytes, what: "end of the vector", expected: "the CRC-32",
@@ -63,7 +63,8 @@ func decodeFramed(blob []byte, at DeletionVectorRange) (vector, error) {
 	return v, nil
 }
 
-// miscount says what a cardinality other than the record count means: bytes left over are keys not counted.
+// miscount says what a cardinality other than the record count means: bytes left over are keys not counted. The error
+// points at the vector as a whole.
 func (v *vector) miscount(records int64) *fault {
 	f := &fault{kind: KindCardinality, what: "cardinality", expected: fmt.Sprintf("record count %d", records),
 		found: fmt.Sprintf("%d positions", v.total.cardinality)}

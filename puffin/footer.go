@@ -100,7 +100,7 @@ func parseFileMetadata(payload []byte, f *File) *jsonError {
 		return err
 	}
 	if f.Blobs == nil {
-		return j.fail("footer", "the key blobs", "none")
+		return &jsonError{kind: KindFooter, at: j.dec.InputOffset(), what: "footer", expected: "the key blobs", found: "none"}
 	}
 	return j.end()
 }
@@ -124,7 +124,7 @@ func (j *jsonReader) blobs() ([]BlobMetadata, *jsonError) {
 	return blobs, err
 }
 
-// required are the keys every entry must have.
+// requiredBlobKeys are the keys every entry must have.
 func requiredBlobKeys() []string {
 	return []string{"type", "fields", "snapshot-id", "sequence-number", "offset", "length"}
 }
@@ -140,7 +140,7 @@ func (j *jsonReader) blob() (BlobMetadata, *jsonError) {
 		return j.blobMember(&b, key)
 	})
 	if err == nil && len(missing) > 0 {
-		err = j.fail("keys", strings.Join(missing, ", "), "none")
+		err = &jsonError{at: j.dec.InputOffset(), what: "keys", expected: strings.Join(missing, ", ") + " too", found: "none"}
 	}
 	return b, err
 }

@@ -89,7 +89,7 @@ func (o *opener) tailStart() int64 { return o.size - int64(len(o.tail)) }
 
 // file checks the tail, gets the rest of the footer and parses it.
 func (o *opener) file(ctx context.Context) (*File, error) {
-	payloadSize, compressed, err := o.checkTail()
+	payloadSize, err := o.checkTail()
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +107,12 @@ func (o *opener) file(ctx context.Context) (*File, error) {
 	if err := o.checkMagic(footer, start, "magic at the start of the footer"); err != nil {
 		return nil, err
 	}
+	// Only behind a footer that begins and ends as one do flags mean anything: a file that was cut short must not
+	// pass for one of a later version of the format.
+	compressed, err := o.checkFlags()
+	if err != nil {
+		return nil, err
+	}
 	if err := o.checkHead(ctx); err != nil {
 		return nil, err
 	}
@@ -119,23 +125,28 @@ func (o *opener) file(ctx context.Context) (*File, error) {
 	return f, nil
 }
 
-// checkTail checks the last 12 bytes: payload size (little-endian, signed), flags, magic.
-func (o *opener) checkTail() (payloadSize int64, compressed bool, err error) {
+// checkTail checks magic and payload size (little-endian, signed) in the last 12 bytes and gives the size.
+func (o *opener) checkTail() (int64, error) {
 	tail := o.tail[len(o.tail)-TailSize:]
 	at := o.size - TailSize
 	if err := o.checkMagic(tail[8:], at+8, "magic at the end of the file"); err != nil {
-		return 0, false, err
-	}
-	if flags := binary.LittleEndian.Uint32(tail[4:]); flags&^flagFooterCompressed != 0 {
-		return 0, false, &UnsupportedError{Location: o.location, Offset: at + 4, What: "footer flags", Found: fmt.Sprintf("% x", tail[4:8])}
-	} else if flags != 0 {
-		compressed = true
+		return 0, err
 	}
 	n := int64(int32(binary.LittleEndian.Uint32(tail)))
 	if room := o.size - minFileSize; n < 0 || n > room {
-		return 0, false, o.corrupt(at, "footer payload size", fmt.Sprintf("0 to %d", room), fmt.Sprint(n))
+		return 0, o.corrupt(at, "footer payload size", fmt.Sprintf("0 to %d", room), fmt.Sprint(n))
 	}
-	return n, compressed, nil
+	return n, nil
+}
+
+// checkFlags refuses flags whose meaning is not known and tells whether the payload is compressed.
+func (o *opener) checkFlags() (bool, error) {
+	flags := o.tail[len(o.tail)-TailSize+4:][:4]
+	bits := binary.LittleEndian.Uint32(flags)
+	if bits&^flagFooterCompressed != 0 {
+		return false, &UnsupportedError{Location: o.location, Offset: o.size - TailSize + 4, What: "footer flags", Found: fmt.Sprintf("% x", flags)}
+	}
+	return bits != 0, nil
 }
 
 func (o *opener) checkMagic(data []byte, at int64, what string) error {
