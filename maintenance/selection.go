@@ -172,20 +172,15 @@ func (s *selection) selectDangling() map[*snapshot.DeleteFile]bool {
 	return out
 }
 
-// selectPuffins chooses whole Puffin files: those with dangling or dead blobs, and small ones where packing them makes
-// fewer. The default snapshot expiry of the reference implementation deletes the Puffin of a retired deletion vector,
-// so all live siblings of one are always written anew with it.
+// selectPuffins chooses whole Puffin files: those with dangling or dead blobs, and small ones where packing all of them
+// makes fewer. The default snapshot expiry of the reference implementation deletes the Puffin of a retired deletion
+// vector, so all live siblings of one are always written anew with it.
 func (s *selection) selectPuffins() {
 	dangling := s.selectDangling()
 	puffins := s.state.Puffins()
-	small := map[string]bool{}
-	var smallBytes int64
-	locations := make([]string, 0, len(puffins))
-	for location := range puffins {
-		locations = append(locations, location)
-	}
-	slices.Sort(locations)
-	for _, location := range locations {
+	var small []string
+	var count, bytes int64 // of the files that could be packed together
+	for _, location := range sortedKeys(puffins) {
 		dvs := puffins[location]
 		if slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return s.fixed[d] }) {
 			continue
@@ -197,19 +192,32 @@ func (s *selection) selectPuffins() {
 		case dead > 0:
 			s.takePuffin(location, dvs, dangling, dead, "dead-bytes")
 		case dvs[0].Size < s.options.TargetPuffinSize/4*3:
-			small[location] = true
-			smallBytes += dvs[0].Size
+			small = append(small, location)
+		default:
+			continue
+		}
+		if live := liveBytes(dvs, dangling); live > 0 {
+			count++
+			bytes += live
 		}
 	}
-	target := s.options.TargetPuffinSize
-	if int64(len(small)) <= (smallBytes+target-1)/target {
+	if target := s.options.TargetPuffinSize; count <= (bytes+target-1)/target {
 		return
 	}
-	for _, location := range locations {
-		if small[location] {
-			s.takePuffin(location, puffins[location], dangling, 0, "small")
+	for _, location := range small {
+		s.takePuffin(location, puffins[location], dangling, 0, "small")
+	}
+}
+
+// liveBytes is what the deletion vectors of a Puffin that stay will take.
+func liveBytes(dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool) int64 {
+	var n int64
+	for _, d := range dvs {
+		if !dangling[d] {
+			n += d.Length
 		}
 	}
+	return n
 }
 
 func (s *selection) takePuffin(location string, dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool, dead int64, reason string) {

@@ -1,0 +1,102 @@
+package testlake
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/stretchr/testify/require"
+)
+
+// CatalogName is the name that the lakes' catalogs know themselves by.
+const CatalogName = "lake"
+
+// Lake is a writable copy of a lake.
+type Lake struct {
+	Dir      string // holds catalog.db; s3://lake/ stands for it
+	Catalog  catalog.Closer
+	Expected map[string]ExpectedTable // by table name, from expected.json
+}
+
+// ExpectedTable is what the Java reference reads in a table.
+type ExpectedTable struct {
+	FormatVersion int                      `json:"format_version"`
+	Refs          map[string]ExpectedState `json:"refs"`
+}
+
+// ExpectedState is what the Java reference reads at one branch or tag.
+type ExpectedState struct {
+	SnapshotID          int64              `json:"snapshot_id"`
+	Tag                 bool               `json:"tag"`
+	PositionDeleteFiles int                `json:"position_delete_files"`
+	EqualityDeleteFiles int                `json:"equality_delete_files"`
+	DeletionVectors     int                `json:"deletion_vectors"`
+	DataFiles           []ExpectedDataFile `json:"data_files"`
+}
+
+// ExpectedDataFile is a live data file and its deleted positions as inclusive ranges.
+type ExpectedDataFile struct {
+	Path          string     `json:"path"`
+	RecordCount   int64      `json:"record_count"`
+	Seq           int64      `json:"data_sequence_number"`
+	FirstRowID    *int64     `json:"first_row_id"`
+	Deleted       int64      `json:"deleted"`
+	DeletedRanges [][2]int64 `json:"deleted_ranges"`
+}
+
+// Root returns the root folder of the repository.
+func Root(t testing.TB) string {
+	_, file, _, ok := runtime.Caller(0)
+	require.True(t, ok)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// Fixtures lists the names of the lakes in testdata/fixtures.
+func Fixtures(t testing.TB) []string {
+	entries, err := os.ReadDir(filepath.Join(Root(t), "testdata", "fixtures"))
+	require.NoError(t, err)
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	require.NotEmpty(t, out)
+	return out
+}
+
+// Copy makes a writable copy of a fixture and opens its catalog.
+func Copy(t testing.TB, fixture string) *Lake {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(Root(t), "testdata", "fixtures", fixture))))
+	return Open(t, dir)
+}
+
+// Open opens the catalog of a lake folder for the time of a test.
+func Open(t testing.TB, dir string) *Lake {
+	c, err := catalog.Open(t.Context(), catalog.Options{
+		Name: CatalogName, Type: "sql", URI: "sqlite://" + filepath.Join(dir, "catalog.db"),
+		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: "file://" + dir}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	l := &Lake{Dir: dir, Catalog: c}
+	if data, err := os.ReadFile(filepath.Join(dir, "expected.json")); err == nil {
+		require.NoError(t, json.Unmarshal(data, &l.Expected))
+	}
+	return l
+}
+
+// Ident returns the identifier of a table of the lake.
+func Ident(name string) []string { return []string{"db", name} }
+
+// Load loads a table.
+func (l *Lake) Load(t testing.TB, name string) *catalog.Table {
+	tbl, err := l.Catalog.Load(t.Context(), Ident(name))
+	require.NoError(t, err)
+	return tbl
+}
