@@ -42,6 +42,15 @@ func (b *Bitmap) insert(i int, key uint32, m *roaring.Bitmap) {
 	b.maps = slices.Insert(b.maps, i, m)
 }
 
+// unite adds a bitmap, which b may keep, under key.
+func (b *Bitmap) unite(key uint32, m *roaring.Bitmap) {
+	if i, ok := b.find(key); ok {
+		b.maps[i].Or(m)
+	} else {
+		b.insert(i, key, m)
+	}
+}
+
 // bitmapOf gives the bitmap of key, made if need be.
 func (b *Bitmap) bitmapOf(key uint32) *roaring.Bitmap {
 	i, ok := b.find(key)

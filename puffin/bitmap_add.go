@@ -118,11 +118,7 @@ func (b *Bitmap) addSorted(positions []int64) {
 		}
 		return
 	}
-	if i, ok := b.find(key); ok {
-		b.maps[i].Or(batch)
-	} else {
-		b.insert(i, key, batch)
-	}
+	b.unite(key, batch)
 }
 
 // chunk is the part of a batch that falls into one container.

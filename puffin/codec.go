@@ -57,6 +57,10 @@ func readLimited(r io.Reader, compressed int, limit int64) ([]byte, error) {
 
 // compressLZ4 makes a single frame with its content size present, the same bytes each time.
 func compressLZ4(data []byte) ([]byte, error) {
+	if len(data) == 0 {
+		// The library takes a content size of 0 for none.
+		return []byte(emptyLZ4Frame), nil
+	}
 	var buf bytes.Buffer
 	w := lz4.NewWriter(&buf)
 	if err := w.Apply(lz4.SizeOption(uint64(len(data))), lz4.BlockSizeOption(lz4.Block64Kb), lz4.ConcurrencyOption(1)); err != nil {

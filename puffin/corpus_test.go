@@ -34,6 +34,7 @@ type corpusRead struct {
 	DVAlso      []string `json:"dv_also"`
 	Fault       string   `json:"fault"`
 	Positions   *string  `json:"positions"`
+	Salvage     string   `json:"salvage"`
 }
 
 func loadCorpus(t testing.TB) []corpusFile {

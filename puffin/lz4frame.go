@@ -15,6 +15,9 @@ const (
 	lz4StoredBlock      = 1 << 31
 )
 
+// emptyLZ4Frame is a frame with the content size 0, its header checksum and an end mark.
+const emptyLZ4Frame = "\x04\x22\x4d\x18\x68\x40\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00"
+
 // lz4Frame is what the header of a frame says.
 type lz4Frame struct{ contentSize uint64 }
 
