@@ -1,0 +1,100 @@
+package main
+
+import (
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
+	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
+	"github.com/dvcompactor/dvcompactor/internal/cli/runs"
+	"github.com/dvcompactor/dvcompactor/internal/term"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/spf13/cobra"
+)
+
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+// sourceFlags say where the catalogs are.
+func sourceFlags(cmd *cobra.Command, e env) *lake.Source {
+	s := &lake.Source{LookupEnv: e.lookupEnv}
+	f := cmd.Flags()
+	f.StringVarP(&s.Config, "config", "c", "", "configuration `file`")
+	f.StringVar(&s.CatalogURI, "catalog-uri", "", "catalog to use without a configuration file: sqlite:///path/catalog.db, postgres://..., https://...")
+	f.StringVar(&s.Warehouse, "warehouse", "", "warehouse of the catalog at --catalog-uri")
+	return s
+}
+
+// outputFlags say what the result looks like.
+type outputFlags struct {
+	env      env
+	output   string
+	noColour bool
+	logLevel string
+}
+
+func newOutputFlags(cmd *cobra.Command, e env) *outputFlags {
+	o := &outputFlags{env: e}
+	f := cmd.Flags()
+	f.StringVar(&o.output, "output", outputText, "form of the result: `text|json`")
+	f.BoolVar(&o.noColour, "no-color", false, "no colours, also with the environment variable NO_COLOR")
+	f.StringVar(&o.logLevel, "log-level", "", "least level to log: `debug|info|warn|error` (default info, on a terminal warn)")
+	return o
+}
+
+// colour says whether to paint what goes to a terminal.
+func (o *outputFlags) colour() bool {
+	noColour, _ := o.env.lookupEnv("NO_COLOR")
+	kind, _ := o.env.lookupEnv("TERM")
+	return !o.noColour && noColour == "" && kind != "dumb"
+}
+
+// open makes the output and the progress line, which is nil when there is no terminal to draw it on.
+func (o *outputFlags) open() (runs.Output, *term.Progress, error) {
+	if o.output != outputText && o.output != outputJSON {
+		return runs.Output{}, nil, exit.Usagef("--output %q is not one of text, json", o.output)
+	}
+	out, err := o.env.stdout, o.env.stderr
+	terminal := o.env.isTerminal(err)
+	var progress *term.Progress
+	if terminal {
+		progress = term.NewProgress(err, func() int { return o.env.width(o.env.stderr) }, time.Now)
+		out, err = progress.Over(out), progress.Over(err)
+	}
+	log, logErr := logs.New(err, logs.Options{Level: o.logLevel, Console: terminal, Colour: terminal && o.colour()})
+	if logErr != nil {
+		return runs.Output{}, nil, exit.With(exit.Usage, logErr)
+	}
+	style := term.NewStyle(o.env.isTerminal(o.env.stdout) && o.colour())
+	return runs.Output{Out: out, JSON: o.output == outputJSON, Style: style, Log: log}, progress, nil
+}
+
+// runFlags are the options of a run that all actions share.
+type runFlags struct {
+	ref              string
+	memory           term.Bytes
+	parallelism      int
+	targetPuffinSize term.Bytes
+}
+
+func newRunFlags(cmd *cobra.Command) *runFlags {
+	r := &runFlags{}
+	f := cmd.Flags()
+	f.StringVar(&r.ref, "ref", "", "`branch` to work on (default main)")
+	f.Var(&r.memory, "memory", "memory for deletes being merged (default 512MiB)")
+	f.IntVar(&r.parallelism, "parallelism", 0, "how much to do at once (default the number of CPUs)")
+	f.Var(&r.targetPuffinSize, "target-puffin-size", "size of a Puffin file to aim for (default 64MiB)")
+	return r
+}
+
+func (r *runFlags) options(e env, action maintenance.Action, progress *term.Progress) maintenance.Options {
+	o := maintenance.Options{
+		Action: action, Ref: r.ref, Memory: int64(r.memory), Parallelism: r.parallelism, TargetPuffinSize: int64(r.targetPuffinSize), Version: e.build.Version,
+	}
+	if progress != nil {
+		o.Progress = progress
+	}
+	return o
+}

@@ -1,0 +1,40 @@
+// Command dvcompactor keeps the deletes of Iceberg tables small: it merges position delete files and deletion vectors
+// into one deletion vector per data file and packs these into few Puffin files.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+)
+
+func main() {
+	ctx, stop := untilSignal(context.Background())
+	code := run(ctx, processEnv(), os.Args[1:])
+	stop()
+	os.Exit(int(code))
+}
+
+// untilSignal returns a context that the first SIGINT or SIGTERM cancels; the second ends the process.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for s := range signals {
+			cause := &exit.Signal{Signal: s}
+			if ctx.Err() != nil {
+				os.Exit(int(cause.Code()))
+			}
+			cancel(cause)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,112 @@
+// Package document is the JSON that commands print for programs. Its fields are a contract.
+package document
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+)
+
+// Run is what a run did to one branch of a table: the report, and why it failed when it did.
+type Run struct {
+	*maintenance.Report
+	Requests Requests `json:"requests"`
+	// Committed is null when the outcome of the commit is not known.
+	Committed *bool `json:"committed"`
+	*Failure
+}
+
+// Plan is what would be done to one branch of a table, printed by a command that could have done it.
+type Plan struct {
+	*maintenance.Plan
+	SnapshotAfter *int64 `json:"snapshot_after"`
+	Committed     bool   `json:"committed"`
+	DryRun        bool   `json:"dry_run"`
+	*Failure
+}
+
+// Failure is why a run failed.
+type Failure struct {
+	Error string `json:"error"`
+	Kind  string `json:"kind"` // a stable word: see package exit
+	Code  int    `json:"exit_code"`
+	// Committed is null when the outcome of the commit is not known.
+	Committed *bool `json:"committed"`
+}
+
+// Failed is a table on which a command failed before there was anything else to tell.
+type Failed struct {
+	Table string `json:"table"`
+	Ref   string `json:"ref,omitempty"`
+	*Failure
+}
+
+// Skipped is a table that a glob matched and that wants to be left alone.
+type Skipped struct {
+	Table  string `json:"table"`
+	Reason string `json:"reason"`
+}
+
+// List is the document of a command on several tables. Tables and Failed hold the documents of single tables.
+type List struct {
+	Tables    []any     `json:"tables"`
+	Skipped   []Skipped `json:"skipped"`
+	Failed    []any     `json:"failed"`
+	Committed bool      `json:"committed"` // on any table
+}
+
+// Error is the document of a command that failed before it got to any table.
+type Error struct{ *Failure }
+
+// Requests are the requests to the table's store during a run.
+type Requests struct {
+	Gets         int64 `json:"gets"`
+	RangeGets    int64 `json:"range_gets"`
+	Heads        int64 `json:"heads"`
+	Puts         int64 `json:"puts"`
+	Deletes      int64 `json:"deletes"`
+	Lists        int64 `json:"lists"`
+	Retries      int64 `json:"retries"`
+	Failures     int64 `json:"failures"`
+	BytesRead    int64 `json:"bytes_read"`
+	BytesWritten int64 `json:"bytes_written"`
+}
+
+// NewRun makes the document of a run. err is nil when it did not fail.
+func NewRun(r *maintenance.Report, err error) Run {
+	doc := Run{Report: r, Requests: requests(r.Requests), Committed: &r.Committed, Failure: NewFailure(err, r.Committed)}
+	if doc.Failure != nil {
+		doc.Committed = doc.Failure.Committed
+	}
+	return doc
+}
+
+func requests(s storage.Stats) Requests { return Requests(s) }
+
+// NewDryRun makes the document of a run that only says what it would do.
+func NewDryRun(p *maintenance.Plan, err error) Plan {
+	return Plan{Plan: p, DryRun: true, Failure: NewFailure(err, false)}
+}
+
+// NewFailure makes the failure of an error, nil for nil.
+func NewFailure(err error, committed bool) *Failure {
+	if err == nil {
+		return nil
+	}
+	f := &Failure{Error: err.Error(), Kind: exit.Kind(err), Code: int(exit.Of(err)), Committed: &committed}
+	if f.Kind == exit.KindUnknownOutcome {
+		f.Committed = nil
+	}
+	return f
+}
+
+// Write prints one document.
+func Write(w io.Writer, doc any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(doc)
+}

@@ -1,0 +1,31 @@
+package lake
+
+import (
+	"cmp"
+
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+)
+
+// Settings are what a command needs of the configuration.
+type Settings struct {
+	Catalogs map[string]catalog.Options
+	Mounts   []storage.Mount
+	Defaults Defaults
+}
+
+// Defaults hold where the command line says nothing. Zero means the program's own default.
+type Defaults struct {
+	Memory           int64 // bytes
+	Parallelism      int
+	TargetPuffinSize int64 // bytes
+}
+
+// Fill completes options with the defaults.
+func (d Defaults) Fill(o maintenance.Options) maintenance.Options {
+	o.Memory = cmp.Or(o.Memory, d.Memory)
+	o.Parallelism = cmp.Or(o.Parallelism, d.Parallelism)
+	o.TargetPuffinSize = cmp.Or(o.TargetPuffinSize, d.TargetPuffinSize)
+	return o
+}

@@ -1,0 +1,163 @@
+// Package runs carries out a command on the tables it names, one after the other: it finds them, runs, prints what was
+// done as text or as one document, and makes one exit code of many outcomes.
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/cli/document"
+	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
+	"github.com/dvcompactor/dvcompactor/internal/term"
+	"go.uber.org/zap"
+)
+
+// Output is where results go and in what form.
+type Output struct {
+	Out   io.Writer
+	JSON  bool
+	Style term.Style
+	Log   *zap.Logger
+}
+
+// result is what there is to tell of one table.
+type result struct {
+	doc       any
+	text      func(io.Writer) error
+	committed bool
+	err       error
+}
+
+// job is one command on several tables.
+type job struct {
+	Output
+	lake *lake.Lake
+	ref  string
+	list bool // print the list form, because the command line may mean several tables
+	run  func(ctx context.Context, cat catalog.Catalog, t lake.Target) result
+
+	docs document.List
+	done int
+	errs []error
+}
+
+// all runs the job on every table. One failure never stops the others, an interruption does.
+func (j *job) all(ctx context.Context, targets []lake.Target) error {
+	j.docs = document.List{Tables: []any{}, Skipped: []document.Skipped{}, Failed: []any{}}
+	for i, t := range targets {
+		if ctx.Err() != nil {
+			j.errs = append(j.errs, context.Cause(ctx))
+			break
+		}
+		if err := j.one(ctx, t, i); err != nil {
+			return err
+		}
+	}
+	if err := j.finish(); err != nil {
+		return err
+	}
+	return summarise(j.errs, j.done)
+}
+
+func (j *job) one(ctx context.Context, t lake.Target, index int) error {
+	cat, err := j.lake.Catalog(ctx, t.Catalog)
+	r := result{err: err}
+	if err == nil {
+		r = j.run(ctx, cat, t)
+	}
+	if t.Globbed && optedOut(ctx, cat, t, r.err) {
+		j.docs.Skipped = append(j.docs.Skipped, document.Skipped{Table: t.Name(), Reason: "its property dvcompactor.enabled is false"})
+		return j.print(index, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s  %s\n", j.Style.Bold(t.Name()), j.Style.Warn("skipped: its property dvcompactor.enabled is false"))
+			return err
+		})
+	}
+	return j.note(ctx, t, r, index)
+}
+
+// note keeps a result for the document, or prints its text.
+func (j *job) note(ctx context.Context, t lake.Target, r result, index int) error {
+	if r.err != nil && ctx.Err() != nil {
+		r.err = fmt.Errorf("%w (%w)", context.Cause(ctx), r.err)
+	}
+	if r.doc == nil && r.err != nil {
+		r.doc = document.Failed{Table: t.Name(), Ref: j.ref, Failure: document.NewFailure(r.err, r.committed)}
+	}
+	j.docs.Committed = j.docs.Committed || r.committed
+	if r.err == nil {
+		j.done++
+		j.docs.Tables = append(j.docs.Tables, r.doc)
+	} else {
+		j.errs = append(j.errs, r.err)
+		j.docs.Failed = append(j.docs.Failed, r.doc)
+	}
+	if r.text == nil {
+		return nil
+	}
+	return j.print(index, r.text)
+}
+
+// print writes the text of one table, with an empty line before all but the first.
+func (j *job) print(index int, text func(io.Writer) error) error {
+	if j.JSON {
+		return nil
+	}
+	if index > 0 {
+		if _, err := fmt.Fprintln(j.Out); err != nil {
+			return err
+		}
+	}
+	return text(j.Out)
+}
+
+// finish prints the document, or a line about how many tables there were.
+func (j *job) finish() error {
+	switch {
+	case j.JSON && j.list:
+		return document.Write(j.Out, j.docs)
+	case j.JSON:
+		for _, doc := range append(j.docs.Tables, j.docs.Failed...) {
+			return document.Write(j.Out, doc)
+		}
+		return nil
+	case j.list:
+		_, err := fmt.Fprintf(j.Out, "\n%s done, %d skipped, %d failed\n", term.Plural(int64(j.done), "table", "tables"), len(j.docs.Skipped), len(j.errs))
+		return err
+	}
+	return nil
+}
+
+// optedOut says whether a table refused because its owner wants it left alone.
+func optedOut(ctx context.Context, cat catalog.Catalog, t lake.Target, err error) bool {
+	if exit.Of(err) != exit.Refused || cat == nil {
+		return false
+	}
+	loaded, loadErr := cat.Load(ctx, t.Identifier)
+	return loadErr == nil && loaded.Metadata.Properties()["dvcompactor.enabled"] == "false"
+}
+
+// summarise makes one error of the errors of several tables: Partial when some tables went well, the common code of
+// all errors when none did, else Failed. An interruption outweighs everything.
+func summarise(errs []error, done int) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	all := errors.Join(errs...)
+	code := exit.Of(errs[0])
+	for _, err := range errs {
+		switch c := exit.Of(err); {
+		case c >= exit.Interrupted:
+			return exit.Reported(err)
+		case c != code:
+			code = exit.Failed
+		}
+	}
+	if done > 0 {
+		code = exit.Partial
+	}
+	return &exit.Error{Code: code, Err: all, Reported: true}
+}

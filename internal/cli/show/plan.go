@@ -1,0 +1,116 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/dvcompactor/dvcompactor/internal/term"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+)
+
+// topPartitions is how many partitions a plan shows.
+const topPartitions = 10
+
+// Plan writes what a run would do and why, and what it would leave alone and why.
+func Plan(w io.Writer, s term.Style, plan *maintenance.Plan) error {
+	p := &page{w: w}
+	verdict := "nothing to do"
+	if plan.Work {
+		verdict = s.Good("there is work")
+	}
+	p.printf("%s  %s  %s  %s\n", s.Bold(term.Safe(plan.Table)), term.Safe(plan.Ref), plan.Action, verdict)
+	p.printf("  %s\n\n", s.Dim(fmt.Sprintf("plan %s of snapshot %s, format version %d", plan.PlanID, id(plan.SnapshotBefore), plan.FormatVersion)))
+	if plan.UpgradeFormat {
+		p.printf("  %s\n\n", s.Warn("upgrades the table to format version 3, which cannot be undone"))
+	}
+	counts(p, plan.Before)
+	partitions(p, s, plan.Partitions)
+	puffins(p, s, plan.Puffins)
+	dangling(p, s, plan.DanglingDVs)
+	skips(p, s, plan.Skipped)
+	return p.err
+}
+
+func partitions(p *page, s term.Style, all []maintenance.PartitionPlan) {
+	if len(all) == 0 {
+		return
+	}
+	var files, records int64
+	for _, part := range all {
+		files += int64(part.PositionDeleteFiles)
+		records += part.Records
+	}
+	p.printf("\n  %s: %s with %s in %s\n", s.Bold("merge"), term.Plural(files, "position delete file", "position delete files"),
+		term.Plural(records, "record", "records"), term.Plural(int64(len(all)), "partition", "partitions"))
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b maintenance.PartitionPlan) int {
+		return cmp.Or(cmp.Compare(b.PositionDeleteFiles, a.PositionDeleteFiles), cmp.Compare(b.Records, a.Records))
+	})
+	t := &term.Table{Indent: "    ", Right: []bool{false, true, true, true, true}}
+	t.Row(s.Dim("partition"), s.Dim("spec"), s.Dim("delete files"), s.Dim("records"), s.Dim("data files"))
+	for _, part := range sorted[:min(len(sorted), topPartitions)] {
+		t.Row(term.Safe(cmp.Or(part.Partition, "unpartitioned")), fmt.Sprint(part.SpecID), term.Count(int64(part.PositionDeleteFiles)), term.Count(part.Records), term.Count(int64(part.DataFiles)))
+	}
+	p.table(t)
+	if more := len(sorted) - topPartitions; more > 0 {
+		p.printf("    %s\n", s.Dim(fmt.Sprintf("and %s", term.Plural(int64(more), "more partition", "more partitions"))))
+	}
+}
+
+// why explains the reasons for writing a Puffin file anew.
+func why(reason string) string {
+	switch reason {
+	case "small":
+		return "many small files become few"
+	case "dead-bytes":
+		return "they hold bytes that no live deletion vector uses"
+	case "dangling":
+		return "they hold deletion vectors of data files that are gone"
+	}
+	return ""
+}
+
+func puffins(p *page, s term.Style, all []maintenance.PuffinPlan) {
+	if len(all) == 0 {
+		return
+	}
+	p.printf("\n  %s: %s\n", s.Bold("write anew"), term.Plural(int64(len(all)), "puffin file", "puffin files"))
+	t := &term.Table{Indent: "    ", Right: []bool{false, true, true, true, true}}
+	t.Row(s.Dim("reason"), s.Dim("files"), s.Dim("vectors"), s.Dim("size"), s.Dim("dead"))
+	for _, reason := range reasons(all) {
+		var files, vectors, bytes, dead int64
+		for _, f := range all {
+			if f.Reason == reason {
+				files, vectors, bytes, dead = files+1, vectors+int64(f.DeletionVectors), bytes+f.Bytes, dead+f.DeadBytes
+			}
+		}
+		t.Row(reason, term.Count(files), term.Count(vectors), term.Size(bytes), term.Size(dead), s.Dim(why(reason)))
+	}
+	p.table(t)
+}
+
+func reasons(all []maintenance.PuffinPlan) []string {
+	var out []string
+	for _, f := range all {
+		if !slices.Contains(out, f.Reason) {
+			out = append(out, f.Reason)
+		}
+	}
+	return out
+}
+
+func dangling(p *page, s term.Style, files []string) {
+	if len(files) == 0 {
+		return
+	}
+	p.printf("\n  %s: %s of data files that are not live\n", s.Bold("drop"), term.Plural(int64(len(files)), "deletion vector", "deletion vectors"))
+	for i, f := range files {
+		if i == examples {
+			p.printf("    %s\n", s.Dim(fmt.Sprintf("and %d more", len(files)-examples)))
+			return
+		}
+		p.printf("    %s\n", term.Safe(f))
+	}
+}
