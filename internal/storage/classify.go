@@ -82,8 +82,8 @@ func awsKind(op *smithy.OperationError) error {
 	switch code {
 	case "NoSuchKey", "NotFound":
 		return fs.ErrNotExist
-	case "NoSuchBucket":
-		return nil // a wrong configuration must not look like missing objects
+	case "NoSuchBucket", "NoSuchUpload":
+		return nil // neither says that an object is missing
 	case "PreconditionFailed":
 		return ErrExists
 	case "InvalidRange":

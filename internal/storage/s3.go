@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
@@ -65,18 +64,6 @@ func readHook(key string) func(as func(any) bool) error {
 		var options *[]func(*s3.Options)
 		if as(&options) {
 			*options = append(*options, once)
-		}
-		return nil
-	}
-}
-
-// writeHook makes a streaming write through the portable layer use the exact key. The SDK keeps retrying its parts: they
-// are idempotent and nobody else has their bytes.
-func writeHook(key string) func(as func(any) bool) error {
-	return func(as func(any) bool) error {
-		var in *transfermanager.UploadObjectInput
-		if as(&in) {
-			in.Key = &key
 		}
 		return nil
 	}

@@ -83,12 +83,18 @@ func (s *Store) Stats() Stats {
 func (s *Store) request(op Op, attempt func() error) error {
 	start := time.Now()
 	s.counters.of(op).Add(1)
-	err := classify(attempt())
+	err := attempt()
+	return s.observe(op, time.Since(start), err)
+}
+
+// observe gives the error of an attempt a kind and tells whoever watches.
+func (s *Store) observe(op Op, took time.Duration, err error) error {
+	err = classify(err)
 	if err != nil {
 		s.counters.failures.Add(1)
 	}
 	if s.opts.Observe != nil {
-		s.opts.Observe(op, time.Since(start), err)
+		s.opts.Observe(op, took, err)
 	}
 	return err
 }

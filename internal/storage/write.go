@@ -55,12 +55,11 @@ func (t target) put(ctx context.Context, data []byte, ifAbsent bool) error {
 	return w.Close()
 }
 
-// writer opens a streaming write; cancelling ctx before Close aborts it.
+// writer opens a write through the portable layer; cancelling ctx before Close aborts it.
 func (t target) writer(ctx context.Context, ifAbsent bool) (*blob.Writer, error) {
 	return t.blob.NewWriter(ctx, t.key, &blob.WriterOptions{
 		ContentType: contentType,
 		IfNotExist:  ifAbsent,
-		BeforeWrite: writeHook(t.key),
 	})
 }
 

@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"sync"
-
-	"gocloud.dev/blob"
 )
 
 // Writer writes one object. Nothing is visible before Close succeeds; after it the object is complete and durable.
@@ -23,7 +21,7 @@ type Writer struct {
 
 	mu     sync.Mutex
 	buf    bytes.Buffer // the object so far, as long as stream is nil
-	stream *blob.Writer
+	stream stream
 	size   int64
 	err    error // the first failure
 	done   bool
@@ -104,9 +102,12 @@ func (w *Writer) spill() error {
 }
 
 func (w *Writer) openStream() error {
-	stream, err := w.target.writer(w.ctx, false)
+	stream, err := w.target.openStream(w.ctx)
+	if err != nil {
+		return classify(err)
+	}
 	w.stream = stream
-	return classify(err)
+	return nil
 }
 
 // ReadFrom implements io.ReaderFrom.
@@ -125,8 +126,7 @@ func (w *Writer) Close() error {
 		return w.wrap(fs.ErrClosed)
 	}
 	if w.err != nil {
-		w.abort()
-		return w.wrap(w.err)
+		return errors.Join(w.wrap(w.err), w.abort())
 	}
 	w.done = true
 	defer w.cancel()
@@ -153,16 +153,12 @@ func (w *Writer) Abort() error {
 
 func (w *Writer) abort() error {
 	w.done = true
-	w.cancel()
+	defer w.cancel()
 	w.buf = bytes.Buffer{}
 	if w.stream == nil {
 		return nil
 	}
-	err := w.stream.Close()
-	if !w.target.local || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return nil // a cloud store has nothing visible, whatever it says
-	}
-	return w.wrap(err)
+	return w.wrap(w.stream.Abort())
 }
 
 func (w *Writer) wrap(err error) error {

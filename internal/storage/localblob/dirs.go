@@ -55,8 +55,7 @@ func (d *dirs) makeLocked(name string) error {
 
 // sync makes the entries of directory name durable, and the directory itself up to the root of the tree.
 func (d *dirs) sync(name string) error {
-	name = path.Clean(name)
-	if err := d.syncPending(name); err != nil {
+	if err := d.syncPending(path.Clean(name)); err != nil {
 		return err
 	}
 	return d.tree.syncDir(name)

@@ -3,6 +3,7 @@ package localblob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -39,19 +40,28 @@ func (b *bucket) ListPaged(ctx context.Context, opts *driver.ListOptions) (*driv
 	return page, nil
 }
 
-// walk returns the objects whose key starts with prefix, sorted by key.
+// walk returns the objects whose key starts with prefix, sorted by key. The directory of the prefix is kept as it is
+// spelled: the file system takes "a//b" for "a/b", but keys do not.
 func (b *bucket) walk(ctx context.Context, prefix string) ([]*driver.ListObject, error) {
+	dir := prefix[:strings.LastIndexByte(prefix, '/')+1]
+	start := path.Clean("./" + dir)
+	if start == ".." || strings.HasPrefix(start, "../") {
+		return nil, fmt.Errorf("%w: prefix %q leads outside", ErrInvalidKey, prefix)
+	}
 	var objects []*driver.ListObject
-	start := path.Clean("./" + prefix[:strings.LastIndexByte(prefix, '/')+1])
 	err := b.tree.walk(start, func(fsys fs.FS, name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
+		if err != nil || name == start {
 			return ignoreVanished(err)
 		}
-		object, err := listObject(fsys, name, entry)
-		if object != nil && strings.HasPrefix(object.Key, prefix) {
+		key := dir + strings.TrimPrefix(name, start+"/")
+		if !strings.HasPrefix(key, prefix) {
+			return nil
+		}
+		object, err := listObject(fsys, name, key, entry)
+		if object != nil {
 			objects = append(objects, object)
 		}
 		return ignoreVanished(err)
@@ -61,7 +71,7 @@ func (b *bucket) walk(ctx context.Context, prefix string) ([]*driver.ListObject,
 }
 
 // listObject returns nil for what is not an object: directories, temporary files, devices.
-func listObject(fsys fs.FS, name string, entry fs.DirEntry) (*driver.ListObject, error) {
+func listObject(fsys fs.FS, name, key string, entry fs.DirEntry) (*driver.ListObject, error) {
 	if entry.IsDir() || strings.HasPrefix(entry.Name(), TempPrefix) {
 		return nil, nil
 	}
@@ -72,7 +82,7 @@ func listObject(fsys fs.FS, name string, entry fs.DirEntry) (*driver.ListObject,
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, err
 	}
-	return &driver.ListObject{Key: name, ModTime: info.ModTime(), Size: info.Size()}, nil
+	return &driver.ListObject{Key: key, ModTime: info.ModTime(), Size: info.Size()}, nil
 }
 
 // ignoreVanished lets a listing go on when a file or directory was removed while it ran.

@@ -15,6 +15,8 @@ import (
 // there for the next one, and one that was replaced is not held on to.
 type tree struct {
 	dir string
+	// synced, if set, is told the name of every file and directory that was synced.
+	synced func(name string)
 }
 
 // unconfined tells whether there is no outside to protect.
@@ -123,7 +125,7 @@ func (t tree) mkroot() error {
 	if _, err := os.Stat(t.dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	outer := dirs{tree: tree{dir: "/"}}
+	outer := dirs{tree: tree{dir: "/", synced: t.synced}}
 	if err := outer.make("." + t.dir); err != nil {
 		return err
 	}
@@ -141,5 +143,18 @@ func (t tree) syncDir(name string) error {
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
 		err = nil
 	}
+	t.note(name)
 	return errors.Join(err, d.Close())
+}
+
+// syncFile makes the content of an open file durable.
+func (t tree) syncFile(f *os.File, name string) error {
+	t.note(name)
+	return f.Sync()
+}
+
+func (t tree) note(name string) {
+	if t.synced != nil {
+		t.synced(name)
+	}
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
+	"strings"
 	"syscall"
 
 	"gocloud.dev/blob/driver"
@@ -23,8 +23,8 @@ func (b *bucket) NewTypedWriter(ctx context.Context, key, _ string, opts *driver
 			return nil, err
 		}
 	}
-	dir := path.Dir(name)
-	temp := "./" + path.Join(dir, TempPrefix+rand.Text())
+	dir := name[:strings.LastIndexByte(name, '/')] // uncleaned, because "link/.." is not "."
+	temp := dir + "/" + TempPrefix + rand.Text()
 	f, err := b.createTemp(dir, temp)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (w *writer) Write(p []byte) (int, error) {
 func (w *writer) Close() error {
 	err := w.ctx.Err()
 	if err == nil {
-		err = w.file.Sync()
+		err = w.bucket.tree.syncFile(w.file, w.name)
 	}
 	err = errors.Join(err, w.file.Close())
 	if err == nil {

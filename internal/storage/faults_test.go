@@ -1,0 +1,423 @@
+package storage_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+)
+
+// healthyReply is what the healthy server answers to r.
+func healthyReply(r *http.Request, healthy http.Handler) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	healthy.ServeHTTP(rec, r)
+	return rec
+}
+
+func send(w http.ResponseWriter, rec *httptest.ResponseRecorder, body []byte) {
+	for name, values := range rec.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(body)
+}
+
+// ignoresRange answers 200 with the whole object and no Content-Range.
+func ignoresRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	r.Header.Del("Range")
+	healthy.ServeHTTP(w, r)
+}
+
+// otherRange answers 206 with another range of the same length, and says so.
+func otherRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	r.Header.Set("Range", "bytes=0-99")
+	healthy.ServeHTTP(w, r)
+}
+
+// shorterRange answers 206 with the start of the range, and says so.
+func shorterRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	r.Header.Set("Range", "bytes=100-149")
+	healthy.ServeHTTP(w, r)
+}
+
+// unannouncedRange sends the right bytes as 206 with a Content-Range that cannot be understood.
+func unannouncedRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	rec := healthyReply(r, healthy)
+	rec.Header().Set("Content-Range", "bytes some of them")
+	send(w, rec, rec.Body.Bytes())
+}
+
+// shortBody announces everything and sends half.
+func shortBody(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	rec := healthyReply(r, healthy)
+	body := rec.Body.Bytes()
+	rec.Header().Set("Content-Length", fmt.Sprint(len(body)))
+	send(w, rec, body[:len(body)/2])
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// shortChunks sends half without announcing a length, as a well-formed reply.
+func shortChunks(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	rec := healthyReply(r, healthy)
+	rec.Header().Del("Content-Length")
+	body := rec.Body.Bytes()
+	send(w, rec, nil)
+	_ = http.NewResponseController(w).Flush()
+	_, _ = w.Write(body[:len(body)/2])
+}
+
+// wrongSize sends the right range and claims that it is from a smaller object.
+func wrongSize(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	rec := healthyReply(r, healthy)
+	rec.Header().Set("Content-Range", "bytes 100-199/150")
+	send(w, rec, rec.Body.Bytes())
+}
+
+// emptySuccess answers 200 with nothing.
+func emptySuccess(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	w.WriteHeader(http.StatusOK)
+}
+
+func passingFaults() map[string]fault {
+	return map[string]fault{
+		"200 with the whole object":           ignoresRange,
+		"206 with another range":              otherRange,
+		"206 with a shorter range":            shorterRange,
+		"206 with a garbage Content-Range":    unannouncedRange,
+		"206 of an impossible size":           wrongSize,
+		"fewer bytes than announced":          shortBody,
+		"fewer bytes, no length announced":    shortChunks,
+		"200 with nothing":                    emptySuccess,
+		"connection closed without an answer": hangUp,
+		"500 InternalError":                   status(http.StatusInternalServerError, "InternalError"),
+		"502 from a proxy":                    status(http.StatusBadGateway, ""),
+		"503 SlowDown":                        status(http.StatusServiceUnavailable, "SlowDown"),
+		"429":                                 status(http.StatusTooManyRequests, "TooManyRequests"),
+		"400 RequestTimeout":                  status(http.StatusBadRequest, "RequestTimeout"),
+	}
+}
+
+func TestRangeFaults(t *testing.T) {
+	t.Parallel()
+	data := randomBytes(1000)
+	for name, broken := range passingFaults() {
+		t.Run(name+" is repeated until it passes", func(t *testing.T) {
+			t.Parallel()
+			lab, s := labStore(t, data)
+			lab.breakWith(first(3, broken))
+			got, err := s.ReadRange(t.Context(), "s3://lake/x", 100, 100)
+			if err != nil || !bytes.Equal(got, data[100:200]) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+			wantRequests(t, lab, 4, "bytes=100-199")
+			// net/http itself repeats a GET on a kept connection that was closed, so that one may be missing here.
+			if st := s.Stats(); st.Retries < 2 || st.RangeGets != st.Retries+1 || st.Failures != st.Retries {
+				t.Errorf("stats: %+v", st)
+			}
+		})
+		t.Run(name+" is an I/O error when it stays", func(t *testing.T) {
+			t.Parallel()
+			lab, s := labStore(t, data)
+			lab.breakWith(first(1000, broken))
+			got, err := s.ReadRange(t.Context(), "s3://lake/x", 100, 100)
+			if err == nil || got != nil {
+				t.Fatalf("got %d bytes, %v", len(got), err)
+			}
+			if !storage.Transient(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrBeyondEnd) {
+				t.Errorf("a fault of the transport looks like a fact about the object: %v", err)
+			}
+			wantRequests(t, lab, 4, "bytes=100-199")
+		})
+	}
+}
+
+// labStore returns a server that holds data as s3://lake/x, and a store over it.
+func labStore(t *testing.T, data []byte) (*s3Lab, *storage.Store) {
+	t.Helper()
+	lab := newS3Lab(t)
+	s := openMounted(t, lab.mountURL("lake"))
+	write(t, s, "s3://lake/x", data)
+	return lab, s
+}
+
+// hangUps is how many requests net/http adds when the server closes a kept connection.
+const hangUps = 1
+
+func wantRequests(t *testing.T, lab *s3Lab, n int, byteRange string) {
+	t.Helper()
+	seen := lab.seen()
+	if len(seen) != n && len(seen) != n+hangUps {
+		t.Errorf("the server saw %d requests, want %d: %+v", len(seen), n, seen)
+	}
+	for _, r := range seen {
+		if r.byteRange != byteRange {
+			t.Errorf("the server saw range %q, want %q", r.byteRange, byteRange)
+		}
+	}
+}
+
+func TestFinalAnswersAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	answers := []struct {
+		name string
+		fault
+		is, isNot error
+	}{
+		{"403 is a matter of permission", status(http.StatusForbidden, "AccessDenied"), storage.ErrPermission, fs.ErrNotExist},
+		{"an expired token is a matter of permission", status(http.StatusBadRequest, "ExpiredToken"), fs.ErrPermission, fs.ErrNotExist},
+		{"404 is a missing object", status(http.StatusNotFound, "NoSuchKey"), fs.ErrNotExist, fs.ErrPermission},
+		{"a missing bucket is no missing object", status(http.StatusNotFound, "NoSuchBucket"), nil, fs.ErrNotExist},
+		{"416 is a short object", status(http.StatusRequestedRangeNotSatisfiable, "InvalidRange"), storage.ErrBeyondEnd, fs.ErrNotExist},
+		{"400 is final", status(http.StatusBadRequest, "InvalidRequest"), nil, fs.ErrNotExist},
+	}
+	for _, a := range answers {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			lab, s := labStore(t, nil)
+			lab.breakWith(first(1000, a.fault))
+			_, err := s.ReadRange(t.Context(), "s3://lake/x", 0, 10)
+			if err == nil || a.is != nil && !errors.Is(err, a.is) || errors.Is(err, a.isNot) || storage.Transient(err) {
+				t.Errorf("got %v", err)
+			}
+			wantRequests(t, lab, 1, "bytes=0-9")
+		})
+	}
+}
+
+func TestWholeReadsSurviveFaults(t *testing.T) {
+	t.Parallel()
+	data := randomBytes(100_000)
+	reads := map[string]func(s *storage.Store) ([]byte, error){
+		"ReadFile": func(s *storage.Store) ([]byte, error) { return s.ReadFile(t.Context(), "s3://lake/x") },
+		"FileIO file": func(s *storage.Store) ([]byte, error) {
+			f, err := s.FileIO(t.Context()).Open("s3://lake/x")
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = f.Close() }()
+			return io.ReadAll(f)
+		},
+	}
+	scripts := map[string][]fault{
+		"cut at half":                         {shortBody},
+		"cut at half, then the range ignored": {shortBody, ignoresRange},
+		"cut at half, then again":             {shortBody, shortBody, shortBody},
+		"a range although none was asked for": {otherRange},
+		"not answered at first":               {hangUp, status(http.StatusServiceUnavailable, "SlowDown")},
+	}
+	for how, read := range reads {
+		for what, script := range scripts {
+			t.Run(how+": "+what, func(t *testing.T) {
+				t.Parallel()
+				lab, s := labStore(t, data)
+				lab.breakWith(sequence(script...))
+				if got, err := read(s); err != nil || !bytes.Equal(got, data) {
+					t.Errorf("got %d bytes, %v", len(got), err)
+				}
+			})
+		}
+		t.Run(how+": always cut at half", func(t *testing.T) {
+			t.Parallel()
+			lab, s := labStore(t, data)
+			lab.breakWith(first(1000, emptyHalf))
+			if got, err := read(s); !errors.Is(err, io.ErrUnexpectedEOF) || !storage.Transient(err) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		})
+	}
+}
+
+// emptyHalf announces everything and sends nothing.
+func emptyHalf(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	rec := healthyReply(r, healthy)
+	rec.Header().Set("Content-Length", fmt.Sprint(rec.Body.Len()))
+	send(w, rec, nil)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+func TestObjectReplacedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	lab, s := labStore(t, randomBytes(100_000))
+	f, err := s.FileIO(t.Context()).Open("s3://lake/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := io.ReadFull(f, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, "s3://lake/x", randomBytes(200_000))
+	lab.breakWith(nil)
+	if _, err := f.Seek(50_000, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.ReadFull(f, make([]byte, 10)); !errors.Is(err, storage.ErrWrongReply) {
+		t.Errorf("read %d bytes of the new object, %v", n, err)
+	}
+}
+
+func TestWritesSurviveFaults(t *testing.T) {
+	t.Parallel()
+	writes := map[string]func(s *storage.Store, location string, data []byte) error{
+		"WriteFile": func(s *storage.Store, location string, data []byte) error {
+			return s.WriteFile(t.Context(), location, data)
+		},
+		"WriteFileIfAbsent": func(s *storage.Store, location string, data []byte) error {
+			return s.WriteFileIfAbsent(t.Context(), location, data)
+		},
+		"Create": func(s *storage.Store, location string, data []byte) error {
+			w, err := s.Create(t.Context(), location)
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(data); err != nil {
+				return errors.Join(err, w.Abort())
+			}
+			return w.Close()
+		},
+	}
+	scripts := map[string][]fault{
+		"not answered":                     {hangUp},
+		"written but not answered":         {thenHangUp},
+		"slow down":                        {status(http.StatusServiceUnavailable, "SlowDown")},
+		"a conflict that passes":           {status(http.StatusConflict, "ConditionalRequestConflict")},
+		"written, not answered, slow down": {thenHangUp, status(http.StatusServiceUnavailable, "SlowDown")},
+	}
+	for how, put := range writes {
+		for what, script := range scripts {
+			t.Run(how+": "+what, func(t *testing.T) {
+				t.Parallel()
+				lab, s := labStore(t, nil)
+				lab.breakWith(sequence(script...))
+				data := randomBytes(5000)
+				if err := put(s, "s3://lake/new", data); err != nil {
+					t.Error(err)
+				}
+				lab.breakWith(nil)
+				wantContent(t, s, "s3://lake/new", data)
+			})
+		}
+		t.Run(how+": refused", func(t *testing.T) {
+			t.Parallel()
+			lab, s := labStore(t, nil)
+			lab.breakWith(first(1000, status(http.StatusForbidden, "AccessDenied")))
+			if err := put(s, "s3://lake/new", []byte("x")); !errors.Is(err, storage.ErrPermission) {
+				t.Errorf("got %v", err)
+			}
+			if seen := lab.seen(); len(seen) != 1 {
+				t.Errorf("requests: %+v", seen)
+			}
+			lab.breakWith(nil)
+			wantAbsent(t, s, "s3://lake/new")
+		})
+	}
+}
+
+func TestIfAbsentRecognisesItsOwnWrite(t *testing.T) {
+	t.Parallel()
+	lab, s := labStore(t, nil)
+	lab.breakWith(sequence(thenHangUp))
+	cost(t, s, storage.Stats{Puts: 2, Gets: 1, Retries: 1, Failures: 2}, func() {
+		if err := s.WriteFileIfAbsent(t.Context(), "s3://lake/lease", []byte("ours")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestIfAbsentLosesToAnotherWriterAfterAFault(t *testing.T) {
+	t.Parallel()
+	lab, s := labStore(t, nil)
+	otherWins := func(_ http.ResponseWriter, r *http.Request, healthy http.Handler) {
+		put := httptest.NewRequestWithContext(r.Context(), http.MethodPut, r.URL.Path, bytes.NewReader([]byte("theirs")))
+		put.Header.Set("Content-Length", "6")
+		healthy.ServeHTTP(httptest.NewRecorder(), put)
+		panic(http.ErrAbortHandler)
+	}
+	lab.breakWith(sequence(otherWins))
+	if err := s.WriteFileIfAbsent(t.Context(), "s3://lake/lease", []byte("ours")); !errors.Is(err, storage.ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	wantContent(t, s, "s3://lake/lease", []byte("theirs"))
+}
+
+func TestAbortOfAnUploadInParts(t *testing.T) {
+	t.Parallel()
+	lab, s := labStore(t, nil)
+	w, err := s.Create(t.Context(), "s3://lake/parts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := w.Write(randomBytes(5 << 20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+	seen := lab.seen()
+	if last := seen[len(seen)-1]; last.method != http.MethodDelete || !strings.Contains(last.query, "uploadId=") {
+		t.Errorf("the parts stay in the store: %+v", seen)
+	}
+	wantListed(t, s, "s3://lake/", "x")
+}
+
+func TestCancellationEndsThePauseBetweenAttempts(t *testing.T) {
+	t.Parallel()
+	lab := newS3Lab(t)
+	lab.breakWith(first(1000, status(http.StatusServiceUnavailable, "SlowDown")))
+	s := open(t, storage.Options{
+		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: lab.mountURL("lake")}},
+		Retry:  storage.RetryOptions{BaseDelay: time.Hour, MaxDelay: time.Hour},
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := s.ReadRange(ctx, "s3://lake/x", 0, 1)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 30*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+func TestCancellationEndsAHangingRequest(t *testing.T) {
+	t.Parallel()
+	lab, s := labStore(t, nil)
+	lab.breakWith(first(1000, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }))
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, err := s.ReadFile(ctx, "s3://lake/x")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestObserverSeesEveryAttempt(t *testing.T) {
+	t.Parallel()
+	lab := newS3Lab(t)
+	var seen []string
+	s := open(t, storage.Options{
+		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: lab.mountURL("lake")}},
+		Observe: func(op storage.Op, took time.Duration, err error) {
+			seen = append(seen, fmt.Sprintf("%s ok=%t", op, err == nil && took >= 0))
+		},
+	})
+	lab.breakWith(first(1, hangUp))
+	write(t, s, "s3://lake/x", []byte("abc"))
+	if _, err := s.ReadRange(t.Context(), "s3://lake/x", 1, 1); err != nil {
+		t.Error(err)
+	}
+	if got, want := fmt.Sprint(seen), "[put ok=false put ok=true get_range ok=true]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
