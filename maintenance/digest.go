@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -24,8 +23,7 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 //
 // The distance of two runs is never 0, so the encoding is unambiguous.
 func digest(b *puffin.Bitmap) Digest {
-	h := sha256.New()
-	e := digester{w: bufio.NewWriterSize(h, 32<<10), hash: h}
+	e := digester{hash: sha256.New(), key: -1}
 	for first, last := range b.Ranges() {
 		for first>>32 != last>>32 { // a run may cross keys; each key is encoded on its own
 			e.run(first, first|0xffffffff)
@@ -36,35 +34,63 @@ func digest(b *puffin.Bitmap) Digest {
 	return e.sum()
 }
 
+// digester encodes runs into a buffer and hashes the buffer when it is full: this is done for every deleted position of
+// a run of the program, twice.
 type digester struct {
-	w    *bufio.Writer
 	hash hash.Hash
-	open bool
-	key  int64
-	next int64 // low half after the last run
+	buf  [8 << 10]byte
+	n    int
+	key  int64 // -1 before the first
+	next int64 // position before which the last run ended
 }
 
+// maxRunBytes is what one run can add to the buffer: the end of a key, a key, two varints.
+const maxRunBytes = 1 + 4 + 2*binary.MaxVarintLen64
+
 func (e *digester) run(first, last int64) {
-	if key := first >> 32; !e.open || key != e.key {
-		if e.open {
-			e.w.WriteByte(0)
-		}
-		buf := binary.LittleEndian.AppendUint32(e.w.AvailableBuffer(), uint32(key))
-		e.w.Write(buf)
-		e.open, e.key, e.next = true, key, -1
+	if e.n+maxRunBytes > len(e.buf) {
+		e.flush()
 	}
-	low := first & 0xffffffff
-	buf := binary.AppendUvarint(e.w.AvailableBuffer(), uint64(low-e.next))
-	buf = binary.AppendUvarint(buf, uint64(last-first+1))
-	e.w.Write(buf)
-	e.next = last & 0xffffffff
+	if key := first >> 32; key != e.key {
+		e.startKey(key)
+	}
+	e.uvarint(uint64(first - e.next))
+	e.uvarint(uint64(last - first + 1))
+	e.next = last
+}
+
+func (e *digester) startKey(key int64) {
+	e.endKey()
+	binary.LittleEndian.PutUint32(e.buf[e.n:], uint32(key))
+	e.n += 4
+	e.key, e.next = key, key<<32-1
+}
+
+func (e *digester) endKey() {
+	if e.key >= 0 {
+		e.buf[e.n] = 0
+		e.n++
+	}
+}
+
+func (e *digester) uvarint(v uint64) {
+	for ; v >= 0x80; v >>= 7 {
+		e.buf[e.n] = byte(v) | 0x80
+		e.n++
+	}
+	e.buf[e.n] = byte(v)
+	e.n++
+}
+
+func (e *digester) flush() {
+	e.hash.Write(e.buf[:e.n])
+	e.n = 0
 }
 
 func (e *digester) sum() (d Digest) {
-	if e.open {
-		e.w.WriteByte(0)
-	}
-	e.w.Flush() // a hash never fails
+	e.flush()
+	e.endKey()
+	e.flush()
 	e.hash.Sum(d[:0])
 	return d
 }

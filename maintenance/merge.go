@@ -66,9 +66,9 @@ func (m *merger) passes() []*pass {
 	var out []*pass
 	var used int64
 	for _, g := range m.sel.state.SortedGroups() {
-		var perFile int64
+		var records int64 // of position deletes, for each data file of the partition
 		if merging[g] {
-			perFile = bitmapEstimate(g)
+			records = recordsPerFile(g)
 		}
 		for _, f := range g.Data {
 			dv := f.DV()
@@ -76,7 +76,7 @@ func (m *merger) passes() []*pass {
 			if _, blocked := m.sel.blocked[f]; blocked || !merging[g] && !rewrite {
 				continue
 			}
-			need := perFile
+			need := bitmapEstimate(f, records)
 			if dv != nil {
 				need += 2 * dv.Length
 			}
@@ -93,14 +93,20 @@ func (m *merger) passes() []*pass {
 	return out
 }
 
-// bitmapEstimate guesses the bytes of one data file's bitmap from the records of its partition: 2 bytes a position
-// when they are dense, up to 8 when scattered.
-func bitmapEstimate(g *snapshot.Group) int64 {
+// recordsPerFile spreads the records of a partition evenly over its data files: what each has is known only later.
+func recordsPerFile(g *snapshot.Group) int64 {
 	var records int64
 	for _, d := range g.PositionDeletes {
 		records += d.Records
 	}
-	return 200 + 4*records/int64(max(len(g.Data), 1))
+	return records / int64(max(len(g.Data), 1))
+}
+
+// bitmapEstimate is the memory that a data file's bitmap takes for a number of positions: 2 bytes each, and a container
+// for each 65,536 rows that hold one.
+func bitmapEstimate(f *snapshot.DataFile, positions int64) int64 {
+	const container = 64
+	return 200 + 2*positions + container*min(positions, f.Records>>16+1)
 }
 
 // run merges one pass: the position deletes of its data files, checked against the deletion vectors they have, and the

@@ -2,9 +2,11 @@ package testlake
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
@@ -93,6 +95,21 @@ func Open(t testing.TB, dir string) *Lake {
 
 // Ident returns the identifier of a table of the lake.
 func Ident(name string) []string { return []string{"db", name} }
+
+// Files lists every file of the lake but the catalog's and table metadata files, sorted.
+func (l *Lake) Files(t testing.TB) []string {
+	var out []string
+	require.NoError(t, filepath.WalkDir(l.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), "catalog.db") && !strings.HasSuffix(path, ".metadata.json") {
+			out = append(out, path)
+		}
+		return err
+	}))
+	return out
+}
+
+// Remove removes the file behind a location.
+func (l *Lake) Remove(location string) error { return os.Remove(l.local(location)) }
 
 // Load loads a table.
 func (l *Lake) Load(t testing.TB, name string) *catalog.Table {

@@ -171,14 +171,22 @@ func ranges(positions []int64) [][2]int64 {
 }
 
 func (l *Lake) local(location string) string {
-	return filepath.Join(l.Dir, strings.TrimPrefix(location, "s3://lake/"))
+	return localPath(l.Dir, location)
+}
+
+// localPath maps the two kinds of locations that test tables have.
+func localPath(dir, location string) string {
+	if path, ok := strings.CutPrefix(location, "file://"); ok {
+		return path
+	}
+	return filepath.Join(dir, strings.TrimPrefix(location, "s3://lake/"))
 }
 
 // localIO opens s3://lake/ locations in a folder, without the program's own storage.
 type localIO struct{ dir string }
 
 func (l localIO) Open(name string) (iceio.File, error) {
-	return iceio.LocalFS{}.Open(filepath.Join(l.dir, strings.TrimPrefix(name, "s3://lake/")))
+	return iceio.LocalFS{}.Open(localPath(l.dir, name))
 }
 
 func (l localIO) Remove(string) error { return nil }
