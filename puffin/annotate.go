@@ -185,7 +185,8 @@ func (a *annotator) keys(end int) {
 			a.note(fmt.Sprintf("then %s at offset %d: expected %s, found %s", f.what, a.at+f.at, f.expected, f.found))
 			return
 		}
-		a.take(n, "bitmap", fmt.Sprintf("%d positions in %d array, %d bitset, %d run containers", s.cardinality, s.arrays, s.bitsets, s.runs), "")
+		a.take(n, "bitmap", fmt.Sprintf("%d positions in %d array, %d bitset, %d run containers",
+			s.cardinality, s.arrays, s.bitsets, s.runs), "")
 	}
 }
 

@@ -25,7 +25,7 @@ func drawPositions(t *rapid.T, label string) []int64 {
 	var out []int64
 	for range rapid.IntRange(0, 2).Draw(t, label+" clusters") {
 		base := rapid.SampledFrom(bases).Draw(t, "base")
-		n := rapid.SampledFrom([]int{1, 3, 47, 49, 300, 4097}).Draw(t, "n")
+		n := rapid.SampledFrom([]int{1, 2, 3, 5, 47, 193, 194, 300, 300, 4200}).Draw(t, "n")
 		step := rapid.SampledFrom([]int64{1, 2, 3, 100}).Draw(t, "step")
 		for i := range int64(n) {
 			if p := base + i*step; p <= MaxPosition {
@@ -178,7 +178,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 
 func (m *machine) keep(b *Bitmap, model *roaring64.Bitmap) {
 	m.kept, m.copies = append(m.kept, b), append(m.copies, model)
-	if len(m.kept) > 5 {
+	if len(m.kept) > 3 {
 		m.kept, m.copies = m.kept[1:], m.copies[1:]
 	}
 }

@@ -23,7 +23,8 @@ type BlobOptions struct {
 func ReadBlob(ctx context.Context, r RangeReader, b BlobMetadata, opts BlobOptions) ([]byte, error) {
 	limit := cmp.Or(opts.MaxSize, MaxBlobSize)
 	if !known(b.CompressionCodec) {
-		return nil, &UnsupportedError{Location: opts.Location, Offset: b.Offset, What: "compression codec", Found: fmt.Sprintf("%q", b.CompressionCodec)}
+		return nil, &UnsupportedError{Location: opts.Location, Offset: b.Offset, What: "compression codec",
+			Found: fmt.Sprintf("%q", b.CompressionCodec)}
 	}
 	fail := func(kind CorruptionKind, what, found string, err error) error {
 		return &CorruptionError{Kind: kind, Location: opts.Location, Offset: max(b.Offset, -1), What: what,

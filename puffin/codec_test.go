@@ -113,7 +113,7 @@ func TestNoNumberInAFileCostsMemory(t *testing.T) {
 			file, err := Open(context.Background(), r, OpenOptions{})
 			if err == nil {
 				for _, b := range file.Blobs {
-					_, _ = ReadBlob(context.Background(), r, b, BlobOptions{MaxSize: 16 << 20})
+					_, _ = ReadBlob(context.Background(), r, b, BlobOptions{MaxSize: 4 << 20})
 				}
 			}
 			for _, read := range f.Reads {

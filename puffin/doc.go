@@ -1,5 +1,6 @@
-// Package puffin reads and writes Puffin files and the deletion vectors in them, as the Iceberg project's Puffin spec and
-// table spec define them. It works on anything that reads byte ranges ([RangeReader]) and writes to any [io.Writer].
+// Package puffin reads and writes Puffin files and the deletion vectors in them, as the Iceberg project's Puffin spec
+// and table spec define them. It works on anything that reads byte ranges ([RangeReader]) and writes to any
+// [io.Writer].
 //
 // This comment is the format, as far as the package knows it. MUST and SHOULD are the specs'.
 //
@@ -23,9 +24,10 @@
 //	       size    +-----------------------------+
 //
 // The other 31 flag bits are reserved and MUST be 0 when written. What a reader does with bits it does not know is
-// left open; this package, as the reference implementation, refuses the footer ([ErrUnsupported]) and still reads deletion
-// vectors by their ranges. A compressed payload MUST be a single LZ4 frame with the content size present. Frames without
-// it, with a wrong one, frames one after another, frames to skip and bytes after the frame are [ErrCorrupt].
+// left open; this package, as the reference implementation, refuses the footer ([ErrUnsupported]) and still reads
+// deletion vectors by their ranges. A compressed payload MUST be a single LZ4 frame with the content size present.
+// Frames without it, with a wrong one, frames one after another, frames to skip and bytes after the frame are
+// [ErrCorrupt].
 //
 // # FileMetadata
 //
@@ -43,8 +45,8 @@
 //	"compression-codec": string           optional   lz4 or zstd: one frame with content size; omitted: none
 //	"properties":        map of strings   optional
 //
-// [ParseFooterPayload] tells how strictly this is read. Ranges MUST lie between head magic and footer; that they do not
-// overlap is required here, because two deletion vectors of one range cannot both be right.
+// [ParseFooterPayload] tells how strictly this is read. Ranges MUST lie between head magic and footer; that they do
+// not overlap is required here, because two deletion vectors of one range cannot both be right.
 //
 // # The deletion vector
 //
@@ -64,13 +66,14 @@
 //	               | CRC-32        uint32 BE     |  ISO-HDLC polynomial (zlib), over magic and vector
 //	       size    +-----------------------------+
 //
-// So length and checksum are big-endian and everything between is little-endian, as in Delta Lake's files. The smallest blob
-// has 20 bytes: no key. The metadata MUST have snapshot-id and sequence-number -1, no compression-codec, and the
-// properties referenced-data-file (the location of the data file, byte for byte as table metadata has it) and cardinality.
+// So length and checksum are big-endian and everything between is little-endian, as in Delta Lake's files. The
+// smallest blob has 20 bytes: no key. The metadata MUST have snapshot-id and sequence-number -1, no
+// compression-codec, and the properties referenced-data-file (the location of the data file, byte for byte as table
+// metadata has it) and cardinality.
 //
-// A manifest entry repeats everything a reader needs: content_offset and content_size_in_bytes MUST equal the footer's
-// offset and length, referenced_data_file the property, record_count the cardinality. Readers go by the manifest
-// and never open the footer; so does [ReadDeletionVector], and a damaged footer does not lose deletes.
+// A manifest entry repeats everything a reader needs: content_offset and content_size_in_bytes MUST equal the
+// footer's offset and length, referenced_data_file the property, record_count the cardinality. Readers go by the
+// manifest and never open the footer; so does [ReadDeletionVector], and a damaged footer does not lose deletes.
 //
 // # The 32-bit Roaring bitmap
 //
@@ -83,35 +86,36 @@
 //	             array:   cardinality <= 4096: uint16 each, ascending
 //	             bitset:  cardinality  > 4096: 8192 bytes
 //
-// Libraries trust these bytes: those for Java and Go accept values and runs out of order, runs that leave their container
-// and cardinalities that lie, and then give other positions. This package checks every rule first. It accepts what cannot change the
-// positions: a wrong offset header, a run container's wrong header cardinality, runs that touch, set padding bits, empty
-// bitmaps; [DescribeDeletionVector] reports them.
+// Libraries trust these bytes: those for Java and Go accept values and runs out of order, runs that leave their
+// container and cardinalities that lie, and then give other positions. This package checks every rule first. It
+// accepts what cannot change the positions: a wrong offset header, a run container's wrong header cardinality, runs
+// that touch, set padding bits, empty bitmaps; [DescribeDeletionVector] reports them.
 //
 // # Writers and readers in the wild
 //
-//   - The reference implementation (Java) writes fields [2147483645] (_pos), fills gaps between keys with empty bitmaps, and
-//     neither writes nor reads a compressed footer. It does not check the head magic or any range, accepts bytes after
-//     the last bitmap and text after the JSON, and needs memory for every key up to the largest: one position at
-//     [MaxPosition] is fatal to it. Up to 1.8 its created-by begins with "Iceberg Apache Iceberg".
-//   - An early Velox (and Presto on it) wrote objects into fields, left out snapshot-id and sequence-number, and stored the one's
-//     complement of the checksum ([KindCRCComplement]).
-//   - DuckDB 1.5.3 wrote the bare blob at offset 0, with no magic and no footer. Delta Lake's own files hold a version byte and
-//     then blobs. Both are readable by range.
+//   - The reference implementation (Java) writes fields [2147483645] (_pos), fills gaps between keys with empty
+//     bitmaps, and neither writes nor reads a compressed footer. It does not check the head magic or any range,
+//     accepts bytes after the last bitmap and text after the JSON, and needs memory for every key up to the largest:
+//     one position at [MaxPosition] is fatal to it. Up to 1.8 its created-by begins with "Iceberg Apache Iceberg".
+//   - An early Velox (and Presto on it) wrote objects into fields, left out snapshot-id and sequence-number, and
+//     stored the one's complement of the checksum ([KindCRCComplement]).
+//   - DuckDB 1.5.3 wrote the bare blob at offset 0, with no magic and no footer. Delta Lake's own files hold a
+//     version byte and then blobs. Both are readable by range.
 //   - DuckLake and iceberg-go write fields []. All known readers take it, and this package writes it.
 //   - iceberg-go matches JSON keys in any case, takes the last of two equal keys, and accepts keys above [MaxKey].
 //   - PyIceberg and DuckDB cannot open a compressed footer.
 //
 // # What is written
 //
-// [Writer] keeps to what all of them read: blobs never compressed unless asked, an uncompressed footer unless asked, fields [],
-// -1 and -1, the two properties, no key without positions, containers run-optimised. Equal input gives equal bytes.
+// [Writer] keeps to what all of them read: blobs never compressed unless asked, an uncompressed footer unless asked,
+// fields [], -1 and -1, the two properties, no key without positions, containers run-optimised. Equal input gives
+// equal bytes.
 //
 // # Errors and limits
 //
 // Wrong bytes are a [*CorruptionError] ([ErrCorrupt]), unknown flags and codecs an [*UnsupportedError]
-// ([ErrUnsupported]), and a failing store is neither. A range that ends past the object is corruption when the reader can
-// tell the object's size, or else the reader's own error. No number in a file is believed before the bytes that it
-// counts are there: memory is bounded by the size of the input, by [MaxFooterSize] for a compressed footer and by
+// ([ErrUnsupported]), and a failing store is neither. A range that ends past the object is corruption when the reader
+// can tell the object's size, or else the reader's own error. No number in a file is believed before the bytes that
+// it counts are there: memory is bounded by the size of the input, by [MaxFooterSize] for a compressed footer and by
 // BlobOptions.MaxSize for a compressed blob, plus at most 16 MiB for the decompressor.
 package puffin

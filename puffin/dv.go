@@ -57,8 +57,9 @@ func decodeFramed(blob []byte, at DeletionVectorRange) (vector, error) {
 		return v, at.corrupt(v.miscount(at.RecordCount), dvLengthSize+MagicSize)
 	}
 	if at.RecordCount < 0 && v.trailing > 0 {
-		return v, at.corrupt(&fault{kind: KindTrailingBytes, what: "end of the vector", expected: "the CRC-32",
-			found: fmt.Sprintf("%d more bytes, and no record count proves them meaningless", v.trailing)}, int64(v.end+dvLengthSize+MagicSize))
+		found := fmt.Sprintf("%d more bytes, and no record count proves them meaningless", v.trailing)
+		f := newFault(KindTrailingBytes, v.end, "end of the vector", "the CRC-32", found)
+		return v, at.corrupt(f, int64(f.at+dvLengthSize+MagicSize))
 	}
 	return v, nil
 }
@@ -66,8 +67,8 @@ func decodeFramed(blob []byte, at DeletionVectorRange) (vector, error) {
 // miscount says what a cardinality other than the record count means: bytes left over are keys not counted. The error
 // points at the vector as a whole.
 func (v *vector) miscount(records int64) *fault {
-	f := &fault{kind: KindCardinality, what: "cardinality", expected: fmt.Sprintf("record count %d", records),
-		found: fmt.Sprintf("%d positions", v.total.cardinality)}
+	f := newFault(KindCardinality, 0, "cardinality", fmt.Sprintf("record count %d", records),
+		fmt.Sprintf("%d positions", v.total.cardinality))
 	if v.trailing > 0 {
 		f.kind, f.what = KindKeyCount, "key count"
 		f.found += fmt.Sprintf(" in %d keys and %d bytes after them", v.keys, v.trailing)
@@ -78,28 +79,27 @@ func (v *vector) miscount(records int64) *fault {
 // checkFrame checks length, magic and CRC.
 func checkFrame(blob []byte, at DeletionVectorRange) error {
 	if len(blob) < minDVSize {
-		return at.corrupt(&fault{kind: KindRange, what: "deletion vector", expected: fmt.Sprintf("at least %d bytes", minDVSize),
-			found: fmt.Sprintf("%d bytes", len(blob))}, 0)
+		return at.corrupt(newFault(KindRange, 0, "deletion vector", "at least "+bytesOf(minDVSize), bytesOf(len(blob))), 0)
 	}
 	want := uint64(len(blob) - dvLengthSize - dvCRCSize)
 	if got := binary.BigEndian.Uint32(blob); uint64(got) != want {
-		return at.corrupt(&fault{kind: KindLength, what: "length of the deletion vector", expected: fmt.Sprint(want), found: fmt.Sprint(got)}, 0)
+		return at.corrupt(newFault(KindLength, 0, "length of the deletion vector", fmt.Sprint(want), got), 0)
 	}
 	body := blob[dvLengthSize : len(blob)-dvCRCSize]
 	if got := string(body[:MagicSize]); got != DeletionVectorMagic {
-		return at.corrupt(&fault{kind: KindMagic, what: "deletion vector magic", expected: fmt.Sprintf("% x", DeletionVectorMagic),
-			found: fmt.Sprintf("% x", got)}, dvLengthSize)
+		return at.corrupt(newFault(KindMagic, 0, "deletion vector magic", fmt.Sprintf("% x", DeletionVectorMagic),
+			fmt.Sprintf("% x", got)), dvLengthSize)
 	}
 	crc, stored := crc32.ChecksumIEEE(body), binary.BigEndian.Uint32(blob[len(blob)-dvCRCSize:])
 	if crc == stored {
 		return nil
 	}
-	f := fault{kind: KindCRC, what: "CRC-32 of the deletion vector", expected: fmt.Sprintf("0x%08x", crc), found: fmt.Sprintf("0x%08x", stored)}
+	f := newFault(KindCRC, 0, "CRC-32 of the deletion vector", fmt.Sprintf("0x%08x", crc), fmt.Sprintf("0x%08x", stored))
 	if ^crc == stored {
 		f.kind = KindCRCComplement
 		f.found += ", its one's complement"
 	}
-	return at.corrupt(&f, int64(len(blob)-dvCRCSize))
+	return at.corrupt(f, int64(len(blob)-dvCRCSize))
 }
 
 // EncodeDeletionVector gives the deletion-vector-v1 blob of b (Puffin spec, "deletion-vector-v1"), run-optimised and

@@ -12,12 +12,12 @@ import (
 func (r DeletionVectorRange) check() error {
 	switch {
 	case r.Offset < 0:
-		return r.corrupt(&fault{kind: KindRange, what: "content offset", expected: "0 or more", found: fmt.Sprint(r.Offset)}, -r.Offset-1)
+		return r.corrupt(newFault(KindRange, 0, "content offset", "0 or more", r.Offset), -r.Offset-1)
 	case r.Length < minDVSize || r.Length > MaxBlobSize:
-		return r.corrupt(&fault{kind: KindRange, what: "content size of the deletion vector",
-			expected: fmt.Sprintf("%d to %d bytes", minDVSize, MaxBlobSize), found: fmt.Sprint(r.Length)}, 0)
+		return r.corrupt(newFault(KindRange, 0, "content size of the deletion vector",
+			fmt.Sprintf("%d to %d bytes", minDVSize, MaxBlobSize), r.Length), 0)
 	case r.Offset > r.Offset+r.Length:
-		return r.corrupt(&fault{kind: KindRange, what: "content offset", expected: "an end below 2^63", found: fmt.Sprint(r.Offset)}, 0)
+		return r.corrupt(newFault(KindRange, 0, "content offset", "an end below 2^63", r.Offset), 0)
 	}
 	return nil
 }
@@ -26,8 +26,8 @@ func (r DeletionVectorRange) check() error {
 func (r DeletionVectorRange) readError(err error) error {
 	var short *shortObjectError
 	if errors.As(err, &short) {
-		c := r.corrupt(&fault{kind: KindRange, what: "deletion vector", expected: fmt.Sprintf("%d bytes", r.Length),
-			found: fmt.Sprintf("an object of %d bytes", short.size)}, 0)
+		c := r.corrupt(newFault(KindRange, 0, "deletion vector", fmt.Sprintf("%d bytes", r.Length),
+			fmt.Sprintf("an object of %d bytes", short.size)), 0)
 		c.Err = err
 		return c
 	}

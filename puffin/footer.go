@@ -3,7 +3,6 @@ package puffin
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -249,15 +248,6 @@ func checkRanges(blobs []BlobMetadata, end int64) *CorruptionError {
 }
 
 func rangeError(b BlobMetadata, i int, expected string) *CorruptionError {
-	return &CorruptionError{Kind: KindRange, Offset: max(b.Offset, -1), What: fmt.Sprintf("range of blob %d", i), Expected: expected,
-		Found: fmt.Sprintf("%d+%d", b.Offset, b.Length), ReferencedDataFile: b.ReferencedDataFile()}
-}
-
-// asCorruption gives the corruption in err, or nil.
-func asCorruption(err error) *CorruptionError {
-	var c *CorruptionError
-	if errors.As(err, &c) {
-		return c
-	}
-	return nil
+	return &CorruptionError{Kind: KindRange, Offset: max(b.Offset, -1), What: fmt.Sprintf("range of blob %d", i),
+		Expected: expected, Found: fmt.Sprintf("%d+%d", b.Offset, b.Length), ReferencedDataFile: b.ReferencedDataFile()}
 }

@@ -3,6 +3,7 @@ package puffin
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"sync"
 )
@@ -50,4 +51,13 @@ type sizedReader struct {
 func (s *sizedReader) Size(context.Context) (int64, error) {
 	s.asked++
 	return s.size, nil
+}
+
+// asCorruption gives the corruption in err, or nil.
+func asCorruption(err error) *CorruptionError {
+	var c *CorruptionError
+	if errors.As(err, &c) {
+		return c
+	}
+	return nil
 }

@@ -28,11 +28,10 @@ type jsonError struct {
 	err             error
 }
 
-func (e *jsonError) Error() string { return e.what }
-
 func newJSONReader(payload []byte) (*jsonReader, *jsonError) {
 	if at := invalidUTF8(payload); at >= 0 {
-		return nil, &jsonError{kind: KindFooter, at: int64(at), what: "footer JSON", expected: "UTF-8", found: fmt.Sprintf("byte 0x%02x", payload[at])}
+		return nil, &jsonError{kind: KindFooter, at: int64(at), what: "footer JSON", expected: "UTF-8",
+			found: fmt.Sprintf("byte 0x%02x", payload[at])}
 	}
 	if at := loneSurrogate(payload); at >= 0 {
 		return nil, &jsonError{kind: KindFooter, at: int64(at), what: "footer JSON", expected: "a surrogate pair",

@@ -144,7 +144,8 @@ func (o *opener) checkFlags() (bool, error) {
 	flags := o.tail[len(o.tail)-TailSize+4:][:4]
 	bits := binary.LittleEndian.Uint32(flags)
 	if bits&^flagFooterCompressed != 0 {
-		return false, &UnsupportedError{Location: o.location, Offset: o.size - TailSize + 4, What: "footer flags", Found: fmt.Sprintf("% x", flags)}
+		return false, &UnsupportedError{Location: o.location, Offset: o.size - TailSize + 4, What: "footer flags",
+			Found: fmt.Sprintf("% x", flags)}
 	}
 	return bits != 0, nil
 }

@@ -44,10 +44,18 @@ type fault struct {
 	what, expected, found string
 }
 
+func newFault(kind CorruptionKind, at int, what, expected string, found any) *fault {
+	return &fault{kind: kind, at: at, what: what, expected: expected, found: fmt.Sprint(found)}
+}
+
+// fail keeps the fault and gives the length of nothing.
 func (s *scan) fail(at int, what, expected string, found any) int {
-	s.fault = &fault{kind: KindRoaring, at: at, what: what, expected: expected, found: fmt.Sprint(found)}
+	s.fault = newFault(KindRoaring, at, what, expected, found)
 	return 0
 }
+
+// bytesOf is a size for an error.
+func bytesOf(n int) string { return fmt.Sprintf("%d bytes", n) }
 
 // bitmap checks the bitmap data starts with and gives its length in bytes; 0 with s.fault set when it is broken.
 func (s *scan) bitmap(data []byte) int {
@@ -93,7 +101,7 @@ func (h header) isRun(data []byte, i int) bool {
 func (s *scan) header(data []byte) (header, bool) {
 	var h header
 	if len(data) < 4 {
-		s.fail(0, "Roaring cookie", "4 bytes", fmt.Sprintf("%d bytes", len(data)))
+		s.fail(0, "Roaring cookie", "4 bytes", bytesOf(len(data)))
 		return h, false
 	}
 	cookie := binary.LittleEndian.Uint32(data)
@@ -110,7 +118,7 @@ func (s *scan) header(data []byte) (header, bool) {
 		}
 		h.count, h.keys = int(n), 8
 	case cookie == cookieNoRuns:
-		s.fail(4, "Roaring container count", "4 bytes", fmt.Sprintf("%d bytes", len(data)-4))
+		s.fail(4, "Roaring container count", "4 bytes", bytesOf(len(data)-4))
 		return h, false
 	default:
 		s.fail(0, "Roaring cookie", "12346 or 12347", cookie)
@@ -122,7 +130,7 @@ func (s *scan) header(data []byte) (header, bool) {
 		h.end += 4 * h.count
 	}
 	if h.end > len(data) {
-		s.fail(4, "Roaring header", fmt.Sprintf("%d bytes for %d containers", h.end, h.count), fmt.Sprintf("%d bytes", len(data)))
+		s.fail(4, "Roaring header", fmt.Sprintf("%d bytes for %d containers", h.end, h.count), bytesOf(len(data)))
 		return h, false
 	}
 	if r := h.count % 8; h.flags > 0 && r != 0 && data[h.keys-1]>>r != 0 {
@@ -145,7 +153,7 @@ func (s *scan) container(data []byte, at, card int, run bool) int {
 
 func (s *scan) arrayContainer(data []byte, at, card int) int {
 	if len(data)-at < 2*card {
-		return s.fail(at, "Roaring array container", fmt.Sprintf("%d bytes", 2*card), fmt.Sprintf("%d bytes", len(data)-at))
+		return s.fail(at, "Roaring array container", bytesOf(2*card), bytesOf(len(data)-at))
 	}
 	values := data[at : at+2*card]
 	prev := -1
@@ -164,7 +172,7 @@ func (s *scan) arrayContainer(data []byte, at, card int) int {
 
 func (s *scan) bitsetContainer(data []byte, at, card int) int {
 	if len(data)-at < bitsetSize {
-		return s.fail(at, "Roaring bitset container", "8192 bytes", fmt.Sprintf("%d bytes", len(data)-at))
+		return s.fail(at, "Roaring bitset container", "8192 bytes", bytesOf(len(data)-at))
 	}
 	words := data[at : at+bitsetSize]
 	n, last := 0, 0
@@ -186,14 +194,14 @@ func (s *scan) bitsetContainer(data []byte, at, card int) int {
 
 func (s *scan) runContainer(data []byte, at, card int) int {
 	if len(data)-at < 2 {
-		return s.fail(at, "Roaring run count", "2 bytes", fmt.Sprintf("%d bytes", len(data)-at))
+		return s.fail(at, "Roaring run count", "2 bytes", bytesOf(len(data)-at))
 	}
 	count := int(binary.LittleEndian.Uint16(data[at:]))
 	if count == 0 {
 		return s.fail(at, "Roaring run count", "at least 1", 0)
 	}
 	if len(data)-at-2 < 4*count {
-		return s.fail(at, "Roaring run container", fmt.Sprintf("%d bytes for %d runs", 4*count, count), fmt.Sprintf("%d bytes", len(data)-at-2))
+		return s.fail(at, "Roaring run container", fmt.Sprintf("%d bytes for %d runs", 4*count, count), bytesOf(len(data)-at-2))
 	}
 	total, next := 0, 0
 	for i := range count {

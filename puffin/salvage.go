@@ -32,10 +32,10 @@ type Salvage struct {
 	Damage error
 }
 
-// SalvageDeletionVector gets positions out of a blob that [DecodeDeletionVector] refuses. It goes on where that stops at a
-// wrong length, magic, checksum or record count, at keys that do not ascend or come twice (their positions are united), at a wrong
-// number of keys, at a blob without a frame and at bytes after the blob. It never mends a 32-bit bitmap and drops keys
-// above [MaxKey]. at.RecordCount is what a [ProofBitmap] rests on.
+// SalvageDeletionVector gets positions out of a blob that [DecodeDeletionVector] refuses. It goes on where that stops
+// at a wrong length, magic, checksum or record count, at keys that do not ascend or come twice (their positions are
+// united), at a wrong number of keys, at a blob without a frame and at bytes after the blob. It never mends a 32-bit
+// bitmap and drops keys above [MaxKey]. at.RecordCount is what a [ProofBitmap] rests on.
 func SalvageDeletionVector(blob []byte, at DeletionVectorRange) Salvage {
 	bitmap, err := DecodeDeletionVector(blob, at)
 	if err == nil {

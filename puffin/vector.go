@@ -24,11 +24,11 @@ type vector struct {
 func decodeVector(data []byte) (vector, *fault) {
 	v := vector{bitmap: NewBitmap()}
 	if len(data) < vectorCountSize {
-		return v, &fault{kind: KindKeyCount, what: "key count", expected: "8 bytes", found: fmt.Sprintf("%d bytes", len(data))}
+		return v, newFault(KindKeyCount, 0, "key count", "8 bytes", bytesOf(len(data)))
 	}
 	count := binary.LittleEndian.Uint64(data)
 	if possible := uint64(len(data)-vectorCountSize) / minKeySize; count > possible {
-		return v, &fault{kind: KindKeyCount, what: "key count", expected: fmt.Sprintf("at most %d, which fit", possible), found: fmt.Sprint(count)}
+		return v, newFault(KindKeyCount, 0, "key count", fmt.Sprintf("at most %d, which fit", possible), count)
 	}
 	v.end = vectorCountSize
 	prev := int64(-1)
@@ -49,15 +49,14 @@ func decodeVector(data []byte) (vector, *fault) {
 // nextKey reads and checks the key at data[at:].
 func nextKey(data []byte, at int, prev int64) (uint32, *fault) {
 	if len(data)-at < minKeySize {
-		return 0, &fault{kind: KindKeyCount, at: at, what: "key count", expected: "another key and bitmap",
-			found: fmt.Sprintf("%d bytes", len(data)-at)}
+		return 0, newFault(KindKeyCount, at, "key count", "another key and bitmap", bytesOf(len(data)-at))
 	}
 	key := binary.LittleEndian.Uint32(data[at:])
 	if int64(key) <= prev {
-		return 0, &fault{kind: KindKeyOrder, at: at, what: "key", expected: fmt.Sprintf("more than %d", prev), found: fmt.Sprint(key)}
+		return 0, newFault(KindKeyOrder, at, "key", fmt.Sprintf("more than %d", prev), key)
 	}
 	if key > MaxKey {
-		return 0, &fault{kind: KindPosition, at: at, what: "key", expected: fmt.Sprintf("at most %#x", MaxKey), found: fmt.Sprintf("%#x", key)}
+		return 0, newFault(KindPosition, at, "key", fmt.Sprintf("at most %#x", MaxKey), fmt.Sprintf("%#x", key))
 	}
 	return key, nil
 }
@@ -79,11 +78,11 @@ func (v *vector) decodeKey(data []byte, key uint32) *fault {
 		return nil
 	}
 	if key == MaxKey && s.last > maxLowOfMaxKey {
-		return &fault{kind: KindPosition, at: at, what: "position", expected: fmt.Sprintf("at most %d", MaxPosition), found: fmt.Sprint(join(key, s.last))}
+		return newFault(KindPosition, at, "position", fmt.Sprintf("at most %d", MaxPosition), join(key, s.last))
 	}
 	m, err := load(data[at:v.end], s.touching)
 	if err != nil {
-		return &fault{kind: KindRoaring, at: at, what: "Roaring bitmap", found: err.Error()}
+		return newFault(KindRoaring, at, "Roaring bitmap", "", err)
 	}
 	v.bitmap.insert(len(v.bitmap.keys), key, m)
 	v.count(&s)

@@ -138,7 +138,8 @@ func (w *Writer) AddEncodedDeletionVector(referencedDataFile string, blob []byte
 
 func (w *Writer) addVector(referencedDataFile string, blob []byte, cardinality int64) (BlobMetadata, error) {
 	if referencedDataFile == "" || cardinality < 0 {
-		return BlobMetadata{}, fmt.Errorf("deletion vector of data file %q with cardinality %d: both must be given", referencedDataFile, cardinality)
+		return BlobMetadata{}, fmt.Errorf("deletion vector of data file %q with cardinality %d: both must be given",
+			referencedDataFile, cardinality)
 	}
 	return w.add(BlobMetadata{Type: BlobTypeDeletionVector, SnapshotID: NoSnapshotID, SequenceNumber: NoSequenceNumber,
 		Properties: map[string]string{
