@@ -74,17 +74,7 @@ func replaceVector(t *testing.T, lake *testlake.Lake, f iceberg.DataFile, positi
 	ctx := t.Context()
 	tbl, err := lakewriter.Load(ctx, lake.Catalog, testlake.Ident("t"))
 	require.NoError(t, err)
-	add, err := lakewriter.DeletionVectors(ctx, tbl, map[string][]int64{f.FilePath(): positions}, f)
-	require.NoError(t, err)
-	deletes, err := lakewriter.DeleteFiles(ctx, tbl, "main")
-	require.NoError(t, err)
-	var old []iceberg.DataFile
-	for _, d := range deletes {
-		if r := d.ReferencedDataFile(); r != nil && *r == f.FilePath() {
-			old = append(old, d)
-		}
-	}
-	_, err = lakewriter.Delta(ctx, tbl, "main", add, old)
+	_, err = lakewriter.ReplaceVector(ctx, tbl, "main", f, positions)
 	require.NoError(t, err)
 }
 

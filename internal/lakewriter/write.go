@@ -193,3 +193,21 @@ func Delta(ctx context.Context, t *table.Table, ref string, add, remove []iceber
 	}
 	return tx.Commit(ctx)
 }
+
+// ReplaceVector commits a deletion vector with exactly these positions for a data file, in a Puffin of its own, in the
+// place of the ones it has.
+func ReplaceVector(ctx context.Context, t *table.Table, ref string, f iceberg.DataFile, positions []int64) (*table.Table, error) {
+	add, err := DeletionVectors(ctx, t, map[string][]int64{f.FilePath(): positions}, f)
+	if err != nil {
+		return nil, err
+	}
+	live, err := DeleteFiles(ctx, t, ref)
+	if err != nil {
+		return nil, err
+	}
+	old := slices.DeleteFunc(live, func(d iceberg.DataFile) bool {
+		r := d.ReferencedDataFile()
+		return r == nil || *r != f.FilePath()
+	})
+	return Delta(ctx, t, ref, add, old)
+}
