@@ -219,17 +219,12 @@ func (c chunk) write(buf []byte, positions []int64) {
 	}
 }
 
-// writeBitset keeps the word under construction in a register.
+// writeBitset has no branch to mispredict, as one on the change of word would be.
 func writeBitset(buf []byte, positions []int64) {
-	var word uint64
-	at := uint16(positions[0]) >> 6
+	words := buf[:bitsetSize]
 	for _, p := range positions {
 		low := uint16(p)
-		if low>>6 != at {
-			binary.LittleEndian.PutUint64(buf[int(at)*8:], word)
-			at, word = low>>6, 0
-		}
-		word |= 1 << (low & 63)
+		word := words[8*(low>>6):][:8]
+		binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)|1<<(low&63))
 	}
-	binary.LittleEndian.PutUint64(buf[int(at)*8:], word)
 }
