@@ -136,11 +136,11 @@ func Transient(err error) bool {
 	if errors.As(err, &op) {
 		return transientAWS(op)
 	}
+	if isFile(err) { // before isNetwork, because the numbers of system errors are net.Errors
+		return false
+	}
 	if isNetwork(err) {
 		return true
-	}
-	if isFile(err) {
-		return false
 	}
 	switch gcerrors.Code(err) {
 	case gcerrors.ResourceExhausted, gcerrors.Internal, gcerrors.DeadlineExceeded, gcerrors.Unknown:

@@ -10,15 +10,15 @@ import (
 )
 
 // ErrExists tells that there is an object already; it is also an fs.ErrExist.
-var ErrExists = fmt.Errorf("object exists: %w", fs.ErrExist)
+var ErrExists error = &mark{"object exists already", fs.ErrExist}
 
 // ErrPermission tells that the store refuses the request or that there are no usable credentials for it; it is also an
 // fs.ErrPermission.
-var ErrPermission = fmt.Errorf("access denied: %w", fs.ErrPermission)
+var ErrPermission error = &mark{"access denied", fs.ErrPermission}
 
 // ErrBeyondEnd tells that the object is there but ends before the range does. It is a fact about the object, not a
 // fault of the transport; it is also an io.ErrUnexpectedEOF.
-var ErrBeyondEnd = fmt.Errorf("object ends before the range does: %w", io.ErrUnexpectedEOF)
+var ErrBeyondEnd error = &mark{"object ends before the range does", io.ErrUnexpectedEOF}
 
 // ErrWrongReply tells that the store answered something else than what was asked for, for instance the whole object
 // instead of a range. The object itself may be healthy.
@@ -29,6 +29,18 @@ var ErrInvalidLocation = errors.New("not the location of an object")
 
 // ErrUnknownScheme tells that nothing configured can open the location.
 var ErrUnknownScheme = errors.New("no store for this location")
+
+// mark is an error value that is also a more general one.
+type mark struct {
+	text string
+	also error
+}
+
+// Error implements error.
+func (m *mark) Error() string { return m.text }
+
+// Unwrap returns the more general error.
+func (m *mark) Unwrap() error { return m.also }
 
 // Error is the error of every operation of this package.
 type Error struct {

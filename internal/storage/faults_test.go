@@ -8,104 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
-
-// healthyReply is what the healthy server answers to r.
-func healthyReply(r *http.Request, healthy http.Handler) *httptest.ResponseRecorder {
-	rec := httptest.NewRecorder()
-	healthy.ServeHTTP(rec, r)
-	return rec
-}
-
-func send(w http.ResponseWriter, rec *httptest.ResponseRecorder, body []byte) {
-	for name, values := range rec.Header() {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(rec.Code)
-	_, _ = w.Write(body)
-}
-
-// ignoresRange answers 200 with the whole object and no Content-Range.
-func ignoresRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	r.Header.Del("Range")
-	healthy.ServeHTTP(w, r)
-}
-
-// otherRange answers 206 with another range of the same length, and says so.
-func otherRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	r.Header.Set("Range", "bytes=0-99")
-	healthy.ServeHTTP(w, r)
-}
-
-// shorterRange answers 206 with the start of the range, and says so.
-func shorterRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	r.Header.Set("Range", "bytes=100-149")
-	healthy.ServeHTTP(w, r)
-}
-
-// unannouncedRange sends the right bytes as 206 with a Content-Range that cannot be understood.
-func unannouncedRange(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	rec := healthyReply(r, healthy)
-	rec.Header().Set("Content-Range", "bytes some of them")
-	send(w, rec, rec.Body.Bytes())
-}
-
-// shortBody announces everything and sends half.
-func shortBody(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	rec := healthyReply(r, healthy)
-	body := rec.Body.Bytes()
-	rec.Header().Set("Content-Length", fmt.Sprint(len(body)))
-	send(w, rec, body[:len(body)/2])
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
-}
-
-// shortChunks sends half without announcing a length, as a well-formed reply.
-func shortChunks(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	rec := healthyReply(r, healthy)
-	rec.Header().Del("Content-Length")
-	body := rec.Body.Bytes()
-	send(w, rec, nil)
-	_ = http.NewResponseController(w).Flush()
-	_, _ = w.Write(body[:len(body)/2])
-}
-
-// wrongSize sends the right range and claims that it is from a smaller object.
-func wrongSize(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	rec := healthyReply(r, healthy)
-	rec.Header().Set("Content-Range", "bytes 100-199/150")
-	send(w, rec, rec.Body.Bytes())
-}
-
-// emptySuccess answers 200 with nothing.
-func emptySuccess(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-	w.WriteHeader(http.StatusOK)
-}
-
-func passingFaults() map[string]fault {
-	return map[string]fault{
-		"200 with the whole object":           ignoresRange,
-		"206 with another range":              otherRange,
-		"206 with a shorter range":            shorterRange,
-		"206 with a garbage Content-Range":    unannouncedRange,
-		"206 of an impossible size":           wrongSize,
-		"fewer bytes than announced":          shortBody,
-		"fewer bytes, no length announced":    shortChunks,
-		"200 with nothing":                    emptySuccess,
-		"connection closed without an answer": hangUp,
-		"500 InternalError":                   status(http.StatusInternalServerError, "InternalError"),
-		"502 from a proxy":                    status(http.StatusBadGateway, ""),
-		"503 SlowDown":                        status(http.StatusServiceUnavailable, "SlowDown"),
-		"429":                                 status(http.StatusTooManyRequests, "TooManyRequests"),
-		"400 RequestTimeout":                  status(http.StatusBadRequest, "RequestTimeout"),
-	}
-}
 
 func TestRangeFaults(t *testing.T) {
 	t.Parallel()
@@ -237,15 +144,6 @@ func TestWholeReadsSurviveFaults(t *testing.T) {
 	}
 }
 
-// emptyHalf announces everything and sends nothing.
-func emptyHalf(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
-	rec := healthyReply(r, healthy)
-	rec.Header().Set("Content-Length", fmt.Sprint(rec.Body.Len()))
-	send(w, rec, nil)
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
-}
-
 func TestObjectReplacedWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	lab, s := labStore(t, randomBytes(100_000))
@@ -265,112 +163,6 @@ func TestObjectReplacedWhileItIsRead(t *testing.T) {
 	if n, err := io.ReadFull(f, make([]byte, 10)); !errors.Is(err, storage.ErrWrongReply) {
 		t.Errorf("read %d bytes of the new object, %v", n, err)
 	}
-}
-
-func TestWritesSurviveFaults(t *testing.T) {
-	t.Parallel()
-	writes := map[string]func(s *storage.Store, location string, data []byte) error{
-		"WriteFile": func(s *storage.Store, location string, data []byte) error {
-			return s.WriteFile(t.Context(), location, data)
-		},
-		"WriteFileIfAbsent": func(s *storage.Store, location string, data []byte) error {
-			return s.WriteFileIfAbsent(t.Context(), location, data)
-		},
-		"Create": func(s *storage.Store, location string, data []byte) error {
-			w, err := s.Create(t.Context(), location)
-			if err != nil {
-				return err
-			}
-			if _, err := w.Write(data); err != nil {
-				return errors.Join(err, w.Abort())
-			}
-			return w.Close()
-		},
-	}
-	scripts := map[string][]fault{
-		"not answered":                     {hangUp},
-		"written but not answered":         {thenHangUp},
-		"slow down":                        {status(http.StatusServiceUnavailable, "SlowDown")},
-		"a conflict that passes":           {status(http.StatusConflict, "ConditionalRequestConflict")},
-		"written, not answered, slow down": {thenHangUp, status(http.StatusServiceUnavailable, "SlowDown")},
-	}
-	for how, put := range writes {
-		for what, script := range scripts {
-			t.Run(how+": "+what, func(t *testing.T) {
-				t.Parallel()
-				lab, s := labStore(t, nil)
-				lab.breakWith(sequence(script...))
-				data := randomBytes(5000)
-				if err := put(s, "s3://lake/new", data); err != nil {
-					t.Error(err)
-				}
-				lab.breakWith(nil)
-				wantContent(t, s, "s3://lake/new", data)
-			})
-		}
-		t.Run(how+": refused", func(t *testing.T) {
-			t.Parallel()
-			lab, s := labStore(t, nil)
-			lab.breakWith(first(1000, status(http.StatusForbidden, "AccessDenied")))
-			if err := put(s, "s3://lake/new", []byte("x")); !errors.Is(err, storage.ErrPermission) {
-				t.Errorf("got %v", err)
-			}
-			if seen := lab.seen(); len(seen) != 1 {
-				t.Errorf("requests: %+v", seen)
-			}
-			lab.breakWith(nil)
-			wantAbsent(t, s, "s3://lake/new")
-		})
-	}
-}
-
-func TestIfAbsentRecognisesItsOwnWrite(t *testing.T) {
-	t.Parallel()
-	lab, s := labStore(t, nil)
-	lab.breakWith(sequence(thenHangUp))
-	cost(t, s, storage.Stats{Puts: 2, Gets: 1, Retries: 1, Failures: 2}, func() {
-		if err := s.WriteFileIfAbsent(t.Context(), "s3://lake/lease", []byte("ours")); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestIfAbsentLosesToAnotherWriterAfterAFault(t *testing.T) {
-	t.Parallel()
-	lab, s := labStore(t, nil)
-	otherWins := func(_ http.ResponseWriter, r *http.Request, healthy http.Handler) {
-		put := httptest.NewRequestWithContext(r.Context(), http.MethodPut, r.URL.Path, bytes.NewReader([]byte("theirs")))
-		put.Header.Set("Content-Length", "6")
-		healthy.ServeHTTP(httptest.NewRecorder(), put)
-		panic(http.ErrAbortHandler)
-	}
-	lab.breakWith(sequence(otherWins))
-	if err := s.WriteFileIfAbsent(t.Context(), "s3://lake/lease", []byte("ours")); !errors.Is(err, storage.ErrExists) {
-		t.Errorf("got %v", err)
-	}
-	wantContent(t, s, "s3://lake/lease", []byte("theirs"))
-}
-
-func TestAbortOfAnUploadInParts(t *testing.T) {
-	t.Parallel()
-	lab, s := labStore(t, nil)
-	w, err := s.Create(t.Context(), "s3://lake/parts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		if _, err := w.Write(randomBytes(5 << 20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Abort(); err != nil {
-		t.Error(err)
-	}
-	seen := lab.seen()
-	if last := seen[len(seen)-1]; last.method != http.MethodDelete || !strings.Contains(last.query, "uploadId=") {
-		t.Errorf("the parts stay in the store: %+v", seen)
-	}
-	wantListed(t, s, "s3://lake/", "x")
 }
 
 func TestCancellationEndsThePauseBetweenAttempts(t *testing.T) {

@@ -90,8 +90,8 @@ func (l *lister) next(ctx context.Context) (Listed, error) {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if !l.requested {
-			return classify(err)
+		if err == nil && !l.requested {
+			return nil
 		}
 		l.requested = false
 		l.store.counters.of(OpList).Add(1)

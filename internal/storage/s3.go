@@ -19,8 +19,11 @@ type s3Direct struct {
 	opts   s3blob.Options
 }
 
-// once switches the retries of the SDK off for one request.
-func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
+// once switches the retries of the SDK off for one request, and a warning for every object without a checksum.
+func once(o *s3.Options) {
+	o.Retryer = aws.NopRetryer{}
+	o.DisableLogOutputChecksumValidationSkipped = true
+}
 
 func (d *s3Direct) size(ctx context.Context, key string) (int64, error) {
 	out, err := d.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &d.bucket, Key: &key}, once)
