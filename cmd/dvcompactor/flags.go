@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"time"
 
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
 	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
@@ -23,6 +25,7 @@ func sourceFlags(cmd *cobra.Command, e env) *lake.Source {
 	f := cmd.Flags()
 	f.StringVarP(&s.Config, "config", "c", "", "configuration `file`")
 	f.StringVar(&s.CatalogURI, "catalog-uri", "", "catalog to use without a configuration file: sqlite:///path/catalog.db, postgres://..., https://...")
+	f.StringVar(&s.CatalogName, "catalog-name", "", "name of the catalog at --catalog-uri (default the first level of the tables)")
 	f.StringVar(&s.Warehouse, "warehouse", "", "warehouse of the catalog at --catalog-uri")
 	return s
 }
@@ -74,19 +77,25 @@ func (o *outputFlags) open() (runs.Output, *term.Progress, error) {
 // runFlags are the options of a run that all actions share.
 type runFlags struct {
 	ref              string
-	memory           term.Bytes
+	memory           sizeFlag
 	parallelism      int
-	targetPuffinSize term.Bytes
+	targetPuffinSize sizeFlag
 }
 
 func newRunFlags(cmd *cobra.Command) *runFlags {
 	r := &runFlags{}
 	f := cmd.Flags()
 	f.StringVar(&r.ref, "ref", "", "`branch` to work on (default main)")
+	f.Var(&r.targetPuffinSize, "target-puffin-size", "size of a Puffin file to aim for (default 64MiB)")
+	r.resources(cmd)
+	return r
+}
+
+// resources adds the flags that say how much a run may use.
+func (r *runFlags) resources(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.Var(&r.memory, "memory", "memory for deletes being merged (default 512MiB)")
 	f.IntVar(&r.parallelism, "parallelism", 0, "how much to do at once (default the number of CPUs)")
-	f.Var(&r.targetPuffinSize, "target-puffin-size", "size of a Puffin file to aim for (default 64MiB)")
-	return r
 }
 
 func (r *runFlags) options(e env, action maintenance.Action, progress *term.Progress) maintenance.Options {
@@ -98,3 +107,27 @@ func (r *runFlags) options(e env, action maintenance.Action, progress *term.Prog
 	}
 	return o
 }
+
+// sizeFlag is a number of bytes with a unit, in the grammar of the configuration. It implements pflag.Value.
+type sizeFlag config.Size
+
+// Set implements pflag.Value.
+func (s *sizeFlag) Set(text string) error {
+	size, err := config.ParseSize(text)
+	if err == nil && size <= 0 {
+		err = errors.New("must be more than 0")
+	}
+	*s = sizeFlag(size)
+	return err
+}
+
+// String implements pflag.Value.
+func (s *sizeFlag) String() string {
+	if s == nil || *s == 0 {
+		return ""
+	}
+	return config.Size(*s).String()
+}
+
+// Type implements pflag.Value.
+func (s *sizeFlag) Type() string { return "size" }

@@ -57,7 +57,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exit.Table)
-	root.AddCommand(newCompact(e), newMigrate(e), newVersion(e))
+	root.AddCommand(newPlan(e), newApply(e), newCompact(e), newMigrate(e), newInspect(e), newVersion(e), newCompletion(e))
 	return root
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
 	"github.com/dvcompactor/dvcompactor/internal/cli/runs"
@@ -26,16 +25,16 @@ func newTablesVerb(cmd *cobra.Command, e env) *tablesVerb {
 	return v
 }
 
-func (v *tablesVerb) run(ctx context.Context, action maintenance.Action, tables []string) (err error) {
+func (v *tablesVerb) run(ctx context.Context, action maintenance.Action, tables []string) error {
 	out, progress, err := v.output.open()
 	if err != nil {
 		return err
 	}
-	l, err := v.source.Open()
+	l, err := v.source.Open(tables...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	defer l.Close()
 	o := v.flags.options(v.env, action, progress)
 	o.UpgradeFormat = v.upgradeFormat
 	return runs.Run(ctx, runs.Options{Output: out, Lake: l, Tables: tables, Run: o, DryRun: v.dryRun})

@@ -1,9 +1,6 @@
 package term
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -39,30 +36,3 @@ func Seconds(s float64) string {
 	}
 	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }
-
-// Bytes is a size given as a flag: 64MiB, 1.5 GiB, 1000000. It implements pflag.Value.
-type Bytes int64
-
-// Set parses text. Zero and negative sizes are errors.
-func (b *Bytes) Set(text string) error {
-	n, err := humanize.ParseBytes(text)
-	switch {
-	case err != nil:
-		return errors.New("want a size as in 64MiB")
-	case n == 0 || n > math.MaxInt64:
-		return fmt.Errorf("%s is out of range", text)
-	}
-	*b = Bytes(n)
-	return nil
-}
-
-// String writes the size in binary units, nothing for zero.
-func (b *Bytes) String() string {
-	if b == nil || *b == 0 {
-		return ""
-	}
-	return humanize.IBytes(uint64(*b))
-}
-
-// Type names the type in help texts.
-func (b *Bytes) Type() string { return "size" }

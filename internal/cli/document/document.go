@@ -19,12 +19,11 @@ type Run struct {
 	*Failure
 }
 
-// Plan is what would be done to one branch of a table, printed by a command that could have done it.
+// Plan is what would be done to one branch of a table. It is also the form of a saved plan.
 type Plan struct {
 	*maintenance.Plan
-	SnapshotAfter *int64 `json:"snapshot_after"`
-	Committed     bool   `json:"committed"`
-	DryRun        bool   `json:"dry_run"`
+	SnapshotAfter *int64 `json:"snapshot_after"` // always null
+	Committed     bool   `json:"committed"`      // always false
 	*Failure
 }
 
@@ -86,9 +85,9 @@ func NewRun(r *maintenance.Report, err error) Run {
 
 func requests(s storage.Stats) Requests { return Requests(s) }
 
-// NewDryRun makes the document of a run that only says what it would do.
-func NewDryRun(p *maintenance.Plan, err error) Plan {
-	return Plan{Plan: p, DryRun: true, Failure: NewFailure(err, false)}
+// NewPlan makes the document of a plan. err is why it cannot be carried out as it is, or nil.
+func NewPlan(p *maintenance.Plan, err error) Plan {
+	return Plan{Plan: p, Failure: NewFailure(err, false)}
 }
 
 // NewFailure makes the failure of an error, nil for nil.

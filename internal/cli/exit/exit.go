@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
@@ -82,10 +83,15 @@ func Reported(err error) error {
 	return &Error{Code: Of(err), Err: err, Reported: true}
 }
 
-// WasReported says whether the result already told of err.
+// WasReported says whether the result already told of err, and of every part of it when it joins several.
 func WasReported(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Reported
+	switch e := err.(type) {
+	case *Error:
+		return e.Reported
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(part error) bool { return !WasReported(part) })
+	}
+	return false
 }
 
 // Signal is the cause of a context that a signal cancelled.

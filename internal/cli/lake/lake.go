@@ -2,19 +2,20 @@ package lake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
 
 // Lake is the catalogs of a configuration, connected to when they are first needed. It is not safe for concurrent use.
 type Lake struct {
 	settings Settings
 	open     map[string]catalog.Closer
+	store    *storage.Store
 }
 
 // New makes a lake of settings. Nothing is connected to.
@@ -50,14 +51,15 @@ func (l *Lake) Catalog(ctx context.Context, name string) (catalog.Catalog, error
 	return c, nil
 }
 
-// Close ends all connections.
-func (l *Lake) Close() error {
-	var err error
+// Close ends all connections. Nothing that was done depends on how they end, so there is no error.
+func (l *Lake) Close() {
 	for _, c := range l.open {
-		err = errors.Join(err, c.Close())
+		_ = c.Close()
 	}
-	l.open = map[string]catalog.Closer{}
-	return err
+	if l.store != nil {
+		_ = l.store.Close()
+	}
+	l.open, l.store = map[string]catalog.Closer{}, nil
 }
 
 // Target is a table to work on.
@@ -91,6 +93,19 @@ func (l *Lake) Find(ctx context.Context, names []string) ([]Target, error) {
 				out = append(out, t)
 			}
 		}
+	}
+	return out, nil
+}
+
+// All returns every table of every catalog.
+func (l *Lake) All(ctx context.Context) ([]Target, error) {
+	var out []Target
+	for _, name := range l.Catalogs() {
+		tables, err := l.list(ctx, name, Name{Catalog: name, Table: []string{"*"}})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, tables...)
 	}
 	return out, nil
 }

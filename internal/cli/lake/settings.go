@@ -12,6 +12,7 @@ import (
 type Settings struct {
 	Catalogs map[string]catalog.Options
 	Mounts   []storage.Mount
+	Retries  storage.RetryOptions // of requests to a store
 	Defaults Defaults
 }
 
@@ -20,6 +21,7 @@ type Defaults struct {
 	Memory           int64 // bytes
 	Parallelism      int
 	TargetPuffinSize int64 // bytes
+	Retry            maintenance.Retry
 }
 
 // Fill completes options with the defaults.
@@ -27,5 +29,6 @@ func (d Defaults) Fill(o maintenance.Options) maintenance.Options {
 	o.Memory = cmp.Or(o.Memory, d.Memory)
 	o.Parallelism = cmp.Or(o.Parallelism, d.Parallelism)
 	o.TargetPuffinSize = cmp.Or(o.TargetPuffinSize, d.TargetPuffinSize)
+	o.Retry = cmp.Or(o.Retry, d.Retry)
 	return o
 }

@@ -1,51 +1,97 @@
 package lake
 
 import (
-	"fmt"
-	"os"
+	"strings"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
-	"gopkg.in/yaml.v3"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 )
 
-// Source is where the settings come from.
+// Source is where the settings come from: a configuration file, or a catalog named on the command line.
 type Source struct {
-	Config     string // path of the configuration file
-	CatalogURI string // instead of a file
-	Warehouse  string // with CatalogURI
-	LookupEnv  func(string) (string, bool)
+	Config      string // path of the file
+	CatalogURI  string // instead of a file
+	CatalogName string // with CatalogURI; by default the catalog that the tables name
+	Warehouse   string // with CatalogURI
+	LookupEnv   config.LookupEnv
 }
 
-// Load reads the settings.
-func (s Source) Load() (Settings, error) {
-	raw, err := os.ReadFile(s.Config)
+// Open makes the lake of the settings. tables are the names that the command line holds.
+func (s Source) Open(tables ...string) (*Lake, error) {
+	c, err := s.Load(tables...)
 	if err != nil {
-		return Settings{}, exit.With(exit.Usage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
-	var f struct {
-		Catalogs map[string]struct{ Type, URI, Warehouse string }
-		Storage  []struct{ Prefix, URL string }
-	}
-	if err := yaml.Unmarshal(raw, &f); err != nil {
-		return Settings{}, exit.With(exit.Usage, fmt.Errorf("%s: %w", s.Config, err))
-	}
-	out := Settings{Catalogs: map[string]catalog.Options{}}
-	for _, m := range f.Storage {
-		out.Mounts = append(out.Mounts, storage.Mount{Prefix: m.Prefix, URL: m.URL})
-	}
-	for name, c := range f.Catalogs {
-		out.Catalogs[name] = catalog.Options{Name: name, Type: c.Type, URI: c.URI, Warehouse: c.Warehouse, Mounts: out.Mounts}
-	}
-	return out, nil
+	return New(NewSettings(c)), nil
 }
 
-// Open makes the lake of the settings.
-func (s Source) Open() (*Lake, error) {
-	settings, err := s.Load()
-	if err != nil {
-		return nil, err
+// OpenOptional makes a lake without catalogs when neither a file nor a catalog is named.
+func (s Source) OpenOptional(tables ...string) (*Lake, error) {
+	if s.Config == "" && s.CatalogURI == "" && s.CatalogName == "" && s.Warehouse == "" {
+		return New(Settings{}), nil
 	}
-	return New(settings), nil
+	return s.Open(tables...)
+}
+
+// Load reads the configuration.
+func (s Source) Load(tables ...string) (*config.Config, error) {
+	switch {
+	case s.Config == "" && s.CatalogURI == "":
+		return nil, exit.Usagef("no catalog: name a configuration file with --config or a catalog with --catalog-uri")
+	case s.Config != "" && s.CatalogURI != "":
+		return nil, exit.Usagef("--config and --catalog-uri exclude each other")
+	case s.Config != "" && (s.CatalogName != "" || s.Warehouse != ""):
+		return nil, exit.Usagef("--catalog-name and --warehouse go with --catalog-uri: the configuration file has its own")
+	case s.Config != "":
+		return config.Load(s.Config, s.LookupEnv)
+	}
+	name := s.CatalogName
+	if name == "" {
+		name = named(tables)
+	}
+	return config.FromCatalogURI(config.CatalogURI{Name: name, URI: s.CatalogURI, Warehouse: s.Warehouse})
+}
+
+// named is the catalog that the first table with three levels names. In the database of a SQL catalog it is a part of
+// the key of every table.
+func named(tables []string) string {
+	for _, t := range tables {
+		levels := strings.Split(t, ".")
+		if len(levels) > 2 && !IsGlob(levels[0]) && !IsLocation(t) {
+			return levels[0]
+		}
+	}
+	return ""
+}
+
+// NewSettings takes out of a configuration what commands need.
+func NewSettings(c *config.Config) Settings {
+	s := Settings{Catalogs: map[string]catalog.Options{}}
+	for _, m := range c.Storage {
+		s.Mounts = append(s.Mounts, storage.Mount{Prefix: m.Prefix, URL: m.URL})
+	}
+	for name, entry := range c.Catalogs {
+		s.Catalogs[name] = catalogOptions(entry, s.Mounts)
+	}
+	d := c.Defaults
+	s.Retries = storage.RetryOptions{Attempts: d.Retries.RequestAttempts, BaseDelay: d.Retries.BaseDelay, MaxDelay: d.Retries.MaxDelay}
+	s.Defaults = Defaults{
+		Memory: int64(d.Memory), Parallelism: d.Parallelism, TargetPuffinSize: int64(d.TargetPuffinSize),
+		Retry: maintenance.Retry{Attempts: d.Retries.CommitAttempts, BaseDelay: d.Retries.BaseDelay, MaxDelay: d.Retries.MaxDelay},
+	}
+	return s
+}
+
+func catalogOptions(c config.Catalog, mounts []storage.Mount) catalog.Options {
+	o := catalog.Options{
+		Name: c.Name, Type: c.Type, URI: c.URI, Warehouse: c.Warehouse, Credential: c.Credential, Token: c.Token, Scope: c.Scope,
+		OAuth2ServerURI: c.OAuth2ServerURI, Headers: c.Headers, TLS: catalog.TLSOptions(c.TLS), Properties: c.Properties, Mounts: mounts,
+	}
+	if c.SigV4 != nil {
+		o.SigV4, o.SigV4Region, o.SigV4Name = true, c.SigV4.Region, c.SigV4.Name
+	}
+	return o
 }

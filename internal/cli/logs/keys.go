@@ -14,6 +14,7 @@ const (
 	PuffinsAfter   = "puffin_files_after"
 	DeletesBefore  = "position_delete_files_before"
 	DeletesAfter   = "position_delete_files_after"
+	Work           = "work"
 	Skipped        = "skipped"
 	Dropped        = "dropped"
 	Attempts       = "attempts"

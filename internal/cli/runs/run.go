@@ -48,13 +48,12 @@ func several(names []string) bool {
 
 func (o *Options) one(ctx context.Context, cat catalog.Catalog, t lake.Target) result {
 	r, err := maintenance.Run(ctx, cat, t.Identifier, o.Run)
-	return finished(o.Output, t, r, err)
+	return finished(o.Output, r, err)
 }
 
 // finished logs the one summary line of a run and makes its result.
-func finished(o Output, t lake.Target, r *maintenance.Report, err error) result {
+func finished(o Output, r *maintenance.Report, err error) result {
 	if r == nil {
-		o.Log.Error("run failed", append(failure(err), zap.String(logs.Table, t.Name()))...)
 		return result{err: err}
 	}
 	if err == nil {
@@ -96,7 +95,7 @@ func needsUpgrade(table string, action maintenance.Action, skipped []maintenance
 	if action != maintenance.Migrate || i < 0 {
 		return nil
 	}
-	return exit.With(exit.Refused, fmt.Errorf("%s: %w: %s; %s", table, ErrNeedsUpgrade, skipped[i].Detail, skipped[i].Hint))
+	return exit.With(exit.Refused, fmt.Errorf("%s: %w: %s", table, ErrNeedsUpgrade, skipped[i].Hint))
 }
 
 // dry tells what a run would do.
@@ -105,14 +104,5 @@ func (o *Options) dry(ctx context.Context, cat catalog.Catalog, t lake.Target) r
 	if err != nil {
 		return result{err: err}
 	}
-	err = needsUpgrade(p.Table, p.Action, p.Skipped)
-	return result{doc: document.NewDryRun(p, err), err: err, text: func(w io.Writer) error { return show.Plan(w, o.Style, p) }}
-}
-
-func makePlan(ctx context.Context, cat catalog.Catalog, t lake.Target, o maintenance.Options) (*maintenance.Plan, error) {
-	loaded, err := cat.Load(ctx, t.Identifier)
-	if err != nil {
-		return nil, err
-	}
-	return maintenance.MakePlan(ctx, loaded, o)
+	return planned(o.Output, p, needsUpgrade(p.Table, p.Action, p.Skipped))
 }

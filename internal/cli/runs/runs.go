@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
+	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
+	"github.com/dvcompactor/dvcompactor/internal/cli/show"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"go.uber.org/zap"
 )
@@ -37,7 +40,8 @@ type job struct {
 	Output
 	lake *lake.Lake
 	ref  string
-	list bool // print the list form, because the command line may mean several tables
+	list bool                // print the list form, because the command line may mean several tables
+	save func(doc any) error // before the result is complete; may be nil
 	run  func(ctx context.Context, cat catalog.Catalog, t lake.Target) result
 
 	docs document.List
@@ -70,11 +74,8 @@ func (j *job) one(ctx context.Context, t lake.Target, index int) error {
 		r = j.run(ctx, cat, t)
 	}
 	if t.Globbed && optedOut(ctx, cat, t, r.err) {
-		j.docs.Skipped = append(j.docs.Skipped, document.Skipped{Table: t.Name(), Reason: "its property dvcompactor.enabled is false"})
-		return j.print(index, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s  %s\n", j.Style.Bold(t.Name()), j.Style.Warn("skipped: its property dvcompactor.enabled is false"))
-			return err
-		})
+		j.docs.Skipped = append(j.docs.Skipped, document.Skipped{Table: t.Name(), Reason: reasonOptOut})
+		return j.print(index, func(w io.Writer) error { return show.Skipped(w, j.Style, t.Name(), reasonOptOut) })
 	}
 	return j.note(ctx, t, r, index)
 }
@@ -85,7 +86,7 @@ func (j *job) note(ctx context.Context, t lake.Target, r result, index int) erro
 		r.err = fmt.Errorf("%w (%w)", context.Cause(ctx), r.err)
 	}
 	if r.doc == nil && r.err != nil {
-		r.doc = document.Failed{Table: t.Name(), Ref: j.ref, Failure: document.NewFailure(r.err, r.committed)}
+		r = j.nothing(t, r.err)
 	}
 	j.docs.Committed = j.docs.Committed || r.committed
 	if r.err == nil {
@@ -95,10 +96,16 @@ func (j *job) note(ctx context.Context, t lake.Target, r result, index int) erro
 		j.errs = append(j.errs, r.err)
 		j.docs.Failed = append(j.docs.Failed, r.doc)
 	}
-	if r.text == nil {
-		return nil
-	}
 	return j.print(index, r.text)
+}
+
+// nothing is the result of a table on which nothing was done.
+func (j *job) nothing(t lake.Target, err error) result {
+	j.Log.Error("run failed", append([]zap.Field{zap.String(logs.Table, t.Name())}, failure(err)...)...)
+	return result{
+		doc: document.Failed{Table: t.Name(), Ref: j.ref, Failure: document.NewFailure(err, false)}, err: err,
+		text: func(w io.Writer) error { return show.Failure(w, j.Style, t.Name(), err) },
+	}
 }
 
 // print writes the text of one table, with an empty line before all but the first.
@@ -116,20 +123,30 @@ func (j *job) print(index int, text func(io.Writer) error) error {
 
 // finish prints the document, or a line about how many tables there were.
 func (j *job) finish() error {
-	switch {
-	case j.JSON && j.list:
-		return document.Write(j.Out, j.docs)
-	case j.JSON:
-		for _, doc := range append(j.docs.Tables, j.docs.Failed...) {
-			return document.Write(j.Out, doc)
+	if j.save != nil {
+		if err := j.save(j.document()); err != nil {
+			return err
 		}
-		return nil
-	case j.list:
-		_, err := fmt.Fprintf(j.Out, "\n%s done, %d skipped, %d failed\n", term.Plural(int64(j.done), "table", "tables"), len(j.docs.Skipped), len(j.errs))
-		return err
 	}
-	return nil
+	if j.JSON {
+		return document.Write(j.Out, j.document())
+	}
+	if !j.list {
+		return nil
+	}
+	_, err := fmt.Fprintf(j.Out, "\n%s done, %d skipped, %d failed\n", term.Plural(int64(j.done), "table", "tables"), len(j.docs.Skipped), len(j.errs))
+	return err
 }
+
+// document is that of the only table, or of the list.
+func (j *job) document() any {
+	if only := slices.Concat(j.docs.Tables, j.docs.Failed); !j.list && len(only) == 1 {
+		return only[0]
+	}
+	return j.docs
+}
+
+const reasonOptOut = "its property dvcompactor.enabled is false"
 
 // optedOut says whether a table refused because its owner wants it left alone.
 func optedOut(ctx context.Context, cat catalog.Catalog, t lake.Target, err error) bool {

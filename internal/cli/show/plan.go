@@ -13,15 +13,23 @@ import (
 // topPartitions is how many partitions a plan shows.
 const topPartitions = 10
 
-// Plan writes what a run would do and why, and what it would leave alone and why.
-func Plan(w io.Writer, s term.Style, plan *maintenance.Plan) error {
+// Plan writes what a run would do and why, and what it would leave alone and why. err is why the plan cannot be carried
+// out as it is, or nil.
+func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, err error) error {
 	p := &page{w: w}
 	verdict := "nothing to do"
-	if plan.Work {
+	switch {
+	case err != nil:
+		verdict = s.Bad("would be refused")
+	case plan.Work:
 		verdict = s.Good("there is work")
 	}
 	p.printf("%s  %s  %s  %s\n", s.Bold(term.Safe(plan.Table)), term.Safe(plan.Ref), plan.Action, verdict)
 	p.printf("  %s\n\n", s.Dim(fmt.Sprintf("plan %s of snapshot %s, format version %d", plan.PlanID, id(plan.SnapshotBefore), plan.FormatVersion)))
+	if err != nil {
+		p.failure(s, err)
+		p.printf("\n")
+	}
 	if plan.UpgradeFormat {
 		p.printf("  %s\n\n", s.Warn("upgrades the table to format version 3, which cannot be undone"))
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"github.com/dvcompactor/dvcompactor/maintenance"
@@ -14,9 +15,7 @@ import (
 func Report(w io.Writer, s term.Style, r *maintenance.Report, err error) error {
 	p := &page{w: w}
 	p.printf("%s  %s  %s  %s\n", s.Bold(term.Safe(r.Table)), term.Safe(r.Ref), r.Action, outcome(s, r, err))
-	if err != nil {
-		p.printf("  %s\n", s.Bad(term.Safe(err.Error())))
-	}
+	p.failure(s, err)
 	p.printf("\n")
 	if r.Committed {
 		beforeAfter(p, s, r.Before, r.After)
@@ -30,12 +29,48 @@ func Report(w io.Writer, s term.Style, r *maintenance.Report, err error) error {
 	return p.err
 }
 
+// Failure writes why nothing was done to a table.
+func Failure(w io.Writer, s term.Style, table string, err error) error {
+	p := &page{w: w}
+	p.printf("%s  %s\n", s.Bold(term.Safe(table)), s.Bad(failed(err)))
+	p.failure(s, err)
+	return p.err
+}
+
+// Skipped writes why a table was left alone.
+func Skipped(w io.Writer, s term.Style, table, reason string) error {
+	p := &page{w: w}
+	p.printf("%s  %s\n", s.Bold(term.Safe(table)), s.Warn("skipped: "+reason))
+	return p.err
+}
+
+func (p *page) failure(s term.Style, err error) {
+	if err != nil {
+		p.printf("  %s\n", s.Bad(term.Safe(err.Error())))
+	}
+}
+
+// failed says in a word or two how a run failed.
+func failed(err error) string {
+	switch exit.Of(err) {
+	case exit.Refused:
+		return "refused, nothing was done"
+	case exit.Stale:
+		return "plan is stale, nothing was done"
+	case exit.NotFound:
+		return "not found"
+	case exit.Interrupted, exit.Terminated:
+		return "interrupted"
+	}
+	return "failed"
+}
+
 func outcome(s term.Style, r *maintenance.Report, err error) string {
 	switch {
 	case err != nil && r.Committed:
 		return s.Bad("failed after committing snapshot " + id(r.SnapshotAfter))
 	case err != nil:
-		return s.Bad("failed")
+		return s.Bad(failed(err))
 	case !r.Committed:
 		return "nothing to do"
 	}
