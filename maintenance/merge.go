@@ -187,8 +187,7 @@ func (f *facts) wanted(p *pass) bool {
 func (m *merger) readDelete(ctx context.Context, fact *facts, p *pass) error {
 	d := fact.file
 	v := &visitor{state: m.sel.state, facts: fact, pass: p, first: !fact.read}
-	src := m.store.Object(d.Path, d.Size)
-	err := positiondelete.Read(ctx, positiondelete.File{Location: d.Path, Source: src, Size: d.Size}, v.visit)
+	err := positiondelete.Read(ctx, deleteSource(m.store, d), v.visit)
 	fact.read = true
 	m.progress.Add(d.Records)
 	var bad *positiondelete.Error
@@ -200,6 +199,12 @@ func (m *merger) readDelete(ctx context.Context, fact *facts, p *pass) error {
 		return fmt.Errorf("position delete file %s: %w", d.Path, err)
 	}
 	return nil
+}
+
+// deleteSource is where to read a position delete file. The object is asked for its size if need be: the one in the
+// manifest is a hint, which some writers get wrong.
+func deleteSource(store *storage.Store, d *snapshot.DeleteFile) positiondelete.File {
+	return positiondelete.File{Location: d.Path, Source: store.Object(d.Path, 0), Size: d.Size}
 }
 
 // visitor assigns records to data files.

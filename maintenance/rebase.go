@@ -102,7 +102,7 @@ func (r *results) newDeletes(ctx context.Context, store *storage.Store, now *sna
 		}
 		err := fmt.Errorf("%w: %s", positiondelete.ErrFormat, d.Format)
 		if d.Format == iceberg.ParquetFile {
-			err = positiondelete.Read(ctx, positiondelete.File{Location: d.Path, Source: store.Object(d.Path, d.Size), Size: d.Size}, func(path []byte, _ []int64) error {
+			err = positiondelete.Read(ctx, deleteSource(store, d), func(path []byte, _ []int64) error {
 				touched[string(path)] = true
 				return nil
 			})

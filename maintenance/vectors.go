@@ -40,7 +40,7 @@ func (m *merger) readVectors(ctx context.Context, p *pass) (map[*snapshot.DataFi
 	for _, location := range sortedKeys(byPuffin) {
 		files := byPuffin[location]
 		g.Go(func() error {
-			return readPuffin(ctx, m.store.Object(location, files[0].DV().Size), location, files, func(f *snapshot.DataFile, r *vectorResult) {
+			return readPuffin(ctx, m.store.Object(location, 0), location, files, func(f *snapshot.DataFile, r *vectorResult) {
 				mu.Lock()
 				defer mu.Unlock()
 				out[f] = r

@@ -165,7 +165,7 @@ func (w *writer) prove(f *puffinFile) error {
 	for i, v := range f.vectors {
 		ranges[i] = puffin.DeletionVectorRange{Offset: v.offset, Length: v.length, RecordCount: v.cardinality, Location: f.location, ReferencedDataFile: v.file.Path}
 	}
-	return puffin.ReadDeletionVectors(w.ctx, w.store.Object(f.location, f.size), ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
+	return puffin.ReadDeletionVectors(w.ctx, w.store.Object(f.location, 0), ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
 		v := f.vectors[i]
 		if err != nil {
 			return fmt.Errorf("%w: deletion vector of %s: %w", ErrProof, v.file.Path, err)

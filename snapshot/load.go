@@ -100,25 +100,6 @@ func (l *loader) each(ctx context.Context, content iceberg.ManifestContent, entr
 	return g.Wait()
 }
 
-// Entries streams the live entries of a manifest without column statistics. The entries are for planning: a manifest
-// writer refuses them. The first error ends the stream.
-func Entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) func(yield func(iceberg.ManifestEntry, error) bool) {
-	return func(yield func(iceberg.ManifestEntry, error) bool) {
-		if len(m.KeyMetadata()) > 0 {
-			yield(nil, fmt.Errorf("encrypted manifest: %w", ErrFormat))
-			return
-		}
-		for e, err := range iceberg.EntriesWithProjection(fs, m, true, iceberg.ManifestEntryProjection{}) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 func (l *loader) deleteEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) error {
 	f := e.DataFile()
 	if f.ContentType() == iceberg.EntryContentEqDeletes {

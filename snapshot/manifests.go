@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -133,11 +134,8 @@ func (p *producer) add(live *rollingManifest, a NewDV) error {
 // copyEntries carries the live entries of a manifest as EXISTING and marks the removed ones DELETED, each with its own
 // sequence numbers.
 func (p *producer) copyEntries(ctx context.Context, m iceberg.ManifestFile, w *work, live, gone *rollingManifest) error {
-	for e, err := range m.Entries(p.fs, true) {
+	for e, err := range wholeEntries(ctx, p.fs, m) {
 		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
 			return err
 		}
 		f := e.DataFile()
@@ -174,18 +172,17 @@ func (p *producer) schemaFor(spec *iceberg.PartitionSpec, manifests []iceberg.Ma
 	return nil, fmt.Errorf("no schema has the source columns of partition spec %d: %w", spec.ID(), ErrFormat)
 }
 
-func (p *producer) ownSchema(m iceberg.ManifestFile) (*iceberg.Schema, error) {
-	f, err := p.fs.Open(m.FilePath())
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := iceberg.NewManifestReader(m, f)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return r.Schema()
+func (p *producer) ownSchema(m iceberg.ManifestFile) (schema *iceberg.Schema, err error) {
+	err = withManifest(p.fs, m, func(r io.Reader) error {
+		mr, err := iceberg.NewManifestReader(m, r)
+		if err != nil {
+			return err
+		}
+		defer mr.Close()
+		schema, err = mr.Schema()
+		return err
+	})
+	return schema, err
 }
 
 func schemaWith(meta table.Metadata, spec *iceberg.PartitionSpec) *iceberg.Schema {

@@ -1,6 +1,7 @@
 package testlake
 
 import (
+	"database/sql"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +21,8 @@ const CatalogName = "lake"
 
 // Lake is a writable copy of a lake.
 type Lake struct {
-	Dir      string // holds catalog.db; s3://lake/ stands for it
+	Dir      string // holds catalog.db; locations with Prefix are below it
+	Prefix   string
 	Catalog  catalog.Closer
 	Expected map[string]ExpectedTable // by table name, from expected.json
 }
@@ -75,26 +78,41 @@ func Fixtures(t testing.TB) []string {
 func Copy(t testing.TB, fixture string) *Lake {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(Root(t), "testdata", "fixtures", fixture))))
-	return Open(t, dir)
+	l := Open(t, dir)
+	data, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &l.Expected))
+	return l
 }
 
-// Open opens the catalog of a lake folder for the time of a test.
-func Open(t testing.TB, dir string) *Lake {
+// Open opens the catalog of a lake folder, which s3://lake/ stands for, for the time of a test.
+func Open(t testing.TB, dir string) *Lake { return open(t, dir, "s3://lake/") }
+
+func open(t testing.TB, dir, prefix string) *Lake {
 	c, err := catalog.Open(t.Context(), catalog.Options{
 		Name: CatalogName, Type: "sql", URI: "sqlite://" + filepath.Join(dir, "catalog.db"),
-		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: "file://" + dir}},
+		Mounts: []storage.Mount{{Prefix: prefix, URL: "file://" + dir}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	l := &Lake{Dir: dir, Catalog: c}
-	if data, err := os.ReadFile(filepath.Join(dir, "expected.json")); err == nil {
-		require.NoError(t, json.Unmarshal(data, &l.Expected))
-	}
-	return l
+	return &Lake{Dir: dir, Prefix: prefix, Catalog: c}
 }
 
 // Ident returns the identifier of a table of the lake.
 func Ident(name string) []string { return []string{"db", name} }
+
+// Register makes a catalog in a folder of table files whose locations begin with prefix, and puts a table "t" into it
+// whose current metadata file is at metadata, a location.
+func Register(t testing.TB, dir, prefix, metadata string) *Lake {
+	_, err := lakewriter.CreateLake(t.Context(), dir, CatalogName)
+	require.NoError(t, err)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "catalog.db"))
+	require.NoError(t, err)
+	_, err = db.Exec("INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, iceberg_type) VALUES (?, 'db', 't', ?, 'TABLE')", CatalogName, metadata)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	return open(t, dir, prefix)
+}
 
 // Files lists every file of the lake but the catalog's and table metadata files, sorted.
 func (l *Lake) Files(t testing.TB) []string {

@@ -46,7 +46,7 @@ func (l *Lake) Read(t testing.TB, name, ref string) *Deletes {
 
 // ReadSnapshot reads what is deleted at a snapshot.
 func (l *Lake) ReadSnapshot(t testing.TB, meta table.Metadata, snap *table.Snapshot) *Deletes {
-	fs := localIO{dir: l.Dir}
+	fs := localIO{l}
 	manifests, err := snap.Manifests(fs)
 	require.NoError(t, err)
 	out := &Deletes{Positions: map[string][][2]int64{}, Entries: map[string]iceberg.ManifestEntry{}, Puffins: map[string]int{}, FirstRowIDs: map[string]*int64{}}
@@ -87,7 +87,7 @@ func (l *Lake) deleted(t testing.TB, path string, data iceberg.ManifestEntry, de
 			require.Equal(t, data.DataFile().SpecID(), d.file.SpecID(), "spec of the deletion vector of %s", path)
 			require.Equal(t, data.DataFile().Partition(), d.file.Partition(), "partition of the deletion vector of %s", path)
 			require.GreaterOrEqual(t, d.SequenceNum(), data.SequenceNum())
-			bitmap, err := dv.ReadDV(localIO{dir: l.Dir}, d.file)
+			bitmap, err := dv.ReadDV(localIO{l}, d.file)
 			require.NoError(t, err)
 			var out []int64
 			for p := range bitmap.Positions() {
@@ -171,22 +171,17 @@ func ranges(positions []int64) [][2]int64 {
 }
 
 func (l *Lake) local(location string) string {
-	return localPath(l.Dir, location)
-}
-
-// localPath maps the two kinds of locations that test tables have.
-func localPath(dir, location string) string {
-	if path, ok := strings.CutPrefix(location, "file://"); ok {
-		return path
+	if relative, ok := strings.CutPrefix(location, l.Prefix); ok {
+		return filepath.Join(l.Dir, relative)
 	}
-	return filepath.Join(dir, strings.TrimPrefix(location, "s3://lake/"))
+	return strings.TrimPrefix(location, "file://")
 }
 
-// localIO opens s3://lake/ locations in a folder, without the program's own storage.
-type localIO struct{ dir string }
+// localIO opens the lake's locations in its folder, without the program's own storage.
+type localIO struct{ lake *Lake }
 
 func (l localIO) Open(name string) (iceio.File, error) {
-	return iceio.LocalFS{}.Open(localPath(l.dir, name))
+	return iceio.LocalFS{}.Open(l.lake.local(name))
 }
 
 func (l localIO) Remove(string) error { return nil }

@@ -1,0 +1,74 @@
+// Package s3server is an S3 server on loopback for tests that records what is asked of it.
+package s3server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+)
+
+// Request is a request that the server saw.
+type Request struct {
+	Method, Bucket, Key, Range string
+}
+
+// Server is a running server.
+type Server struct {
+	URL string
+
+	mu       sync.Mutex
+	requests []Request
+}
+
+// New starts a server with empty buckets for the time of a test.
+func New(t testing.TB, buckets ...string) *Server {
+	backend := s3mem.New()
+	for _, name := range buckets {
+		require.NoError(t, backend.CreateBucket(name))
+	}
+	healthy := gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	s := &Server{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.record(r)
+		healthy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s.URL = server.URL
+	return s
+}
+
+func (s *Server) record(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	s.requests = append(s.requests, Request{Method: r.Method, Bucket: bucket, Key: key, Range: r.Header.Get("Range")})
+}
+
+// Take returns the requests since it was last called.
+func (s *Server) Take() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.requests
+	s.requests = nil
+	return out
+}
+
+// MountURL returns the URL of a bucket for a storage mount. It needs no credentials.
+func (s *Server) MountURL(bucket string) string {
+	query := url.Values{"endpoint": {s.URL}, "s3ForcePathStyle": {"true"}, "region": {"us-east-1"}, "anonymous": {"true"}}
+	return "s3://" + bucket + "?" + query.Encode()
+}
+
+// Properties returns the file IO properties of a table on the server, as a catalog hands them out.
+func (s *Server) Properties() map[string]string {
+	return map[string]string{
+		"s3.endpoint": s.URL, "s3.region": "us-east-1", "s3.access-key-id": "user", "s3.secret-access-key": "pass",
+	}
+}
