@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -128,6 +129,17 @@ func (l *Lake) Files(t testing.TB) []string {
 
 // Remove removes the file behind a location.
 func (l *Lake) Remove(location string) error { return os.Remove(l.local(location)) }
+
+// Flip inverts one byte of the file behind a location.
+func (l *Lake) Flip(t testing.TB, location string, offset int64) {
+	data, err := os.ReadFile(l.local(location))
+	require.NoError(t, err)
+	data[offset] ^= 0xff
+	require.NoError(t, os.WriteFile(l.local(location), data, 0o644))
+}
+
+// IO opens the lake's locations without the program's own storage.
+func (l *Lake) IO() iceio.IO { return localIO{l} }
 
 // Load loads a table.
 func (l *Lake) Load(t testing.TB, name string) *catalog.Table {

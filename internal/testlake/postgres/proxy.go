@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -31,7 +32,9 @@ type Proxy struct {
 
 // NewProxy starts a proxy for the time of a test.
 func (s *Server) NewProxy(t testing.TB) *Proxy {
-	p := &Proxy{Socket: t.TempDir(), server: filepath.Join(s.Socket, socketName)}
+	dir, err := os.MkdirTemp("", "pg") // t.TempDir is too long for a socket
+	require.NoError(t, err)
+	p := &Proxy{Socket: dir, server: filepath.Join(s.Socket, socketName)}
 	listener, err := net.Listen("unix", filepath.Join(p.Socket, socketName))
 	require.NoError(t, err)
 	var running sync.WaitGroup
@@ -47,6 +50,7 @@ func (s *Server) NewProxy(t testing.TB) *Proxy {
 	t.Cleanup(func() {
 		require.NoError(t, listener.Close())
 		running.Wait() // the connections end with the clients
+		require.NoError(t, os.RemoveAll(dir))
 	})
 	return p
 }

@@ -102,3 +102,15 @@ func Pretend(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
 func Redirect(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 	http.Redirect(w, r, r.URL.String(), http.StatusFound)
 }
+
+// Trickle begins an answer that never ends.
+func Trickle(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+	for r.Context().Err() == nil {
+		if _, err := w.Write([]byte("  ")); err != nil {
+			return
+		}
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return
+		}
+	}
+}

@@ -32,6 +32,7 @@ type Options struct {
 type Server struct {
 	URL string
 
+	server  *httptest.Server
 	options Options
 	store   *storage.Store
 	faults  faults
@@ -58,14 +59,17 @@ func New(t testing.TB, o Options) *Server {
 		o.TokenLifetime = time.Hour
 	}
 	s := &Server{options: o, store: store, tables: map[string]*entry{}, views: map[string]bool{}, namespaces: map[string]bool{}, tokens: map[string]bool{}}
-	server := httptest.NewServer(s.routes())
+	s.server = httptest.NewServer(s.routes())
 	t.Cleanup(func() {
-		server.Close()
+		s.server.Close()
 		require.NoError(t, store.Close())
 	})
-	s.URL = server.URL
+	s.URL = s.server.URL
 	return s
 }
+
+// Stop makes the catalog unreachable.
+func (s *Server) Stop() { s.server.Close() }
 
 func (s *Server) routes() http.Handler {
 	base := "/v1"
@@ -113,6 +117,13 @@ func (s *Server) Put(t testing.TB, identifier []string, metadataLocation string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tables[key(identifier)] = &entry{location: metadataLocation, metadata: data}
+}
+
+// Drop removes a table from the catalog.
+func (s *Server) Drop(identifier []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tables, key(identifier))
 }
 
 // CreateNamespace makes a namespace and those above it.

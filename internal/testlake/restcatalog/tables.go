@@ -1,6 +1,8 @@
 package restcatalog
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -78,5 +80,37 @@ func (s *Server) load(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "NoSuchTableException", "no such table")
 		return
 	}
-	reply(w, map[string]any{"metadata-location": e.location, "metadata": e.metadata, "config": s.options.Config})
+	metadata := e.metadata
+	if r.FormValue("snapshots") == "refs" {
+		metadata = referenced(metadata)
+	}
+	reply(w, map[string]any{"metadata-location": e.location, "metadata": metadata, "config": s.options.Config})
+}
+
+// referenced leaves only the snapshots that a branch or tag points to.
+func referenced(metadata json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	var known struct {
+		Refs map[string]struct {
+			ID json.Number `json:"snapshot-id"`
+		} `json:"refs"`
+		Snapshots []map[string]json.RawMessage `json:"snapshots"`
+	}
+	if err := errors.Join(json.Unmarshal(metadata, &all), json.Unmarshal(metadata, &known)); err != nil {
+		return metadata
+	}
+	ids := map[string]bool{}
+	for _, ref := range known.Refs {
+		ids[ref.ID.String()] = true
+	}
+	known.Snapshots = slices.DeleteFunc(known.Snapshots, func(s map[string]json.RawMessage) bool { return !ids[string(s["snapshot-id"])] })
+	snapshots, err := json.Marshal(known.Snapshots)
+	if err != nil {
+		return metadata
+	}
+	all["snapshots"] = snapshots
+	if metadata, err = json.Marshal(all); err != nil {
+		return nil
+	}
+	return metadata
 }
