@@ -24,9 +24,9 @@ func sourceFlags(cmd *cobra.Command, e env) *lake.Source {
 	s := &lake.Source{LookupEnv: e.lookupEnv}
 	f := cmd.Flags()
 	f.StringVarP(&s.Config, "config", "c", "", "configuration `file`")
-	f.StringVar(&s.CatalogURI, "catalog-uri", "", "catalog to use without a configuration file: sqlite:///path/catalog.db, postgres://..., https://...")
-	f.StringVar(&s.CatalogName, "catalog-name", "", "name of the catalog at --catalog-uri (default the first level of the tables)")
-	f.StringVar(&s.Warehouse, "warehouse", "", "warehouse of the catalog at --catalog-uri")
+	f.StringVar(&s.CatalogURI, "catalog-uri", "", "`URI` of a catalog, instead of a file: sqlite:///dir/catalog.db, postgres://, https://")
+	f.StringVar(&s.CatalogName, "catalog-name", "", "`name` of the catalog at --catalog-uri (default the first level of the tables)")
+	f.StringVar(&s.Warehouse, "warehouse", "", "`name` of the warehouse at --catalog-uri")
 	return s
 }
 
@@ -41,9 +41,9 @@ type outputFlags struct {
 func newOutputFlags(cmd *cobra.Command, e env) *outputFlags {
 	o := &outputFlags{env: e}
 	f := cmd.Flags()
-	f.StringVar(&o.output, "output", outputText, "form of the result: `text|json`")
-	f.BoolVar(&o.noColour, "no-color", false, "no colours, also with the environment variable NO_COLOR")
-	f.StringVar(&o.logLevel, "log-level", "", "least level to log: `debug|info|warn|error` (default info, on a terminal warn)")
+	f.StringVar(&o.output, "output", outputText, "`form` of the result: text or json")
+	f.BoolVar(&o.noColour, "no-color", false, "no colours; the environment variable NO_COLOR does the same")
+	f.StringVar(&o.logLevel, "log-level", "", "least `level` to log: debug, info, warn, error (default info, on a terminal warn)")
 	return o
 }
 
@@ -95,7 +95,7 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 func (r *runFlags) resources(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(&r.memory, "memory", "memory for deletes being merged (default 512MiB)")
-	f.IntVar(&r.parallelism, "parallelism", 0, "how much to do at once (default the number of CPUs)")
+	f.IntVar(&r.parallelism, "parallelism", 0, "`number` of things to do at once (default the number of CPUs)")
 }
 
 func (r *runFlags) options(e env, action maintenance.Action, progress *term.Progress) maintenance.Options {

@@ -21,9 +21,9 @@ func newInspect(e env) *cobra.Command {
 	var r look.Range
 	f := cmd.Flags()
 	f.StringVar(&o.Ref, "ref", "", "`branch` or tag of the table (default main)")
-	f.Int64Var(&r.Offset, "offset", 0, "content offset of a deletion vector, in bytes")
-	f.Int64Var(&r.Length, "length", 0, "content size of a deletion vector, in bytes")
-	f.Int64Var(&r.RecordCount, "record-count", puffin.UnknownRecordCount, "number of positions that the manifest promises (default unknown)")
+	f.Int64Var(&r.Offset, "offset", 0, "content offset of a deletion vector in `bytes`")
+	f.Int64Var(&r.Length, "length", 0, "content size of a deletion vector in `bytes`")
+	f.Int64Var(&r.RecordCount, "record-count", puffin.UnknownRecordCount, "`number` of positions that the manifest promises, -1 for unknown")
 	f.BoolVar(&o.All, "all", false, "show every range, byte and row, however many there are")
 	f.BoolVar(&o.Bytes, "bytes", false, "show the bytes of large files too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

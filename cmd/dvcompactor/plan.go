@@ -19,8 +19,8 @@ func newPlan(e env) *cobra.Command {
 	action, upgrade := string(maintenance.Compact), false
 	f := cmd.Flags()
 	f.StringVarP(&o.Save, "out", "o", "", "`file` or location to save the plan to")
-	f.StringVar(&action, "action", action, "`compact|migrate`")
-	f.BoolVar(&upgrade, "upgrade-format", false, "with migrate: plan to upgrade tables of format version 2 to version 3, which cannot be undone")
+	f.StringVar(&action, "action", action, "compact or migrate")
+	f.BoolVar(&upgrade, "upgrade-format", false, "with migrate: upgrade tables of format version 2 to 3, which cannot be undone")
 	f.BoolVar(&o.DetailedExitCode, "detailed-exit-code", false, "exit with 5 when there is work")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		out, progress, err := output.open()

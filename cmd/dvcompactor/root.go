@@ -16,7 +16,7 @@ func run(ctx context.Context, e env, args []string) exit.Code {
 	root := newRoot(e)
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // cobra takes the arguments of the process for nil
 	cmd, err := root.ExecuteContextC(ctx)
 	var given *exit.Error
 	if err != nil && !started && !errors.As(err, &given) {
@@ -34,7 +34,7 @@ func complain(e env, cmd *cobra.Command, err error) exit.Code {
 	if f := cmd.Flags().Lookup("output"); f != nil && f.Value.String() == outputJSON {
 		_ = document.Write(e.stdout, document.Error{Failure: document.NewFailure(err, false)})
 	}
-	fmt.Fprintf(e.stderr, "dvcompactor: %s\n", err)
+	fmt.Fprintf(e.stderr, "dvcompactor: %s\n", exit.Text(err))
 	if code == exit.Usage {
 		fmt.Fprintf(e.stderr, "See %q.\n", cmd.CommandPath()+" --help")
 	}
@@ -57,7 +57,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exit.Table)
-	root.AddCommand(newPlan(e), newApply(e), newCompact(e), newMigrate(e), newInspect(e), newVersion(e), newCompletion(e))
+	root.AddCommand(newPlan(e), newApply(e), newCompact(e), newMigrate(e), newInspect(e), newConfig(e), newVersion(e), newCompletion(e))
 	return root
 }
 

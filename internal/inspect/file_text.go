@@ -97,7 +97,9 @@ func (t *text) vectors(ctx context.Context, o Object, f *File) (bool, error) {
 	var index []int
 	for i, b := range f.blobs {
 		if b.IsDeletionVector() && b.CompressionCodec == puffin.CodecNone {
-			ranges = append(ranges, b.DeletionVectorRange(f.location))
+			rng := b.DeletionVectorRange("")
+			rng.ReferencedDataFile = "" // shown beside the error, as the location is
+			ranges = append(ranges, rng)
 			index = append(index, i)
 		}
 	}
@@ -112,7 +114,7 @@ func (t *text) vectors(ctx context.Context, o Object, f *File) (bool, error) {
 			return err
 		}
 		ok = ok && verdict.OK()
-		t.printf("  %s  %s\n", t.style.Bold(fmt.Sprintf("%d", index[i])), term.Safe(ranges[i].ReferencedDataFile))
+		t.printf("  %s  %s\n", t.style.Bold(fmt.Sprintf("%d", index[i])), term.Safe(f.blobs[index[i]].ReferencedDataFile()))
 		t.vector(&Vector{Verdict: verdict, bitmap: b})
 		return t.err
 	})

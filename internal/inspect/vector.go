@@ -30,12 +30,12 @@ func ReadVector(ctx context.Context, r puffin.RangeReader, rng puffin.DeletionVe
 // WriteJSON prints the vector as one JSON document. Ranges are written as they are found: there may be more of them
 // than fit into memory.
 func (v *Vector) WriteJSON(w io.Writer) error {
-	head, err := json.Marshal(v.Verdict)
+	reason, err := json.Marshal(v.Error)
 	if err != nil {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(b, `{"dv": %s, "cardinality": `, head[:len(head)-1])
+	fmt.Fprintf(b, `{"dv": {"status": %q, "error": %s, "cardinality": `, v.Status, reason)
 	if v.bitmap == nil {
 		b.WriteString("null, \"ranges\": null}}\n")
 		return b.Flush()

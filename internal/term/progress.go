@@ -101,12 +101,20 @@ func (p *Progress) line() string {
 		if p.done == 0 {
 			return p.stage + " …"
 		}
-		return fmt.Sprintf("%s  %s %s", p.stage, p.amount(p.done), p.unit)
+		return p.stage + "  " + p.amount(p.done) + p.noun()
 	}
 	share := min(1, float64(p.done)/float64(p.total))
 	full := int(share * barWidth)
 	bar := strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
-	return fmt.Sprintf("%s  %s %3d%%  %s of %s %s%s", p.stage, bar, int(share*100), p.amount(p.done), p.amount(p.total), p.unit, p.left(share))
+	return fmt.Sprintf("%s  %s %3d%%  %s of %s%s%s", p.stage, bar, int(share*100), p.amount(p.done), p.amount(p.total), p.noun(), p.left(share))
+}
+
+// noun is what amounts count; the units of a size say so themselves.
+func (p *Progress) noun() string {
+	if p.unit == "bytes" || p.unit == "" {
+		return ""
+	}
+	return " " + p.unit
 }
 
 func (p *Progress) amount(n int64) string {

@@ -4,6 +4,7 @@ package document
 import (
 	"encoding/json"
 	"io"
+	"math"
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -14,6 +15,7 @@ import (
 type Run struct {
 	*maintenance.Report
 	Requests Requests `json:"requests"`
+	Seconds  float64  `json:"seconds"`
 	// Committed is null when the outcome of the commit is not known.
 	Committed *bool `json:"committed"`
 	*Failure
@@ -76,7 +78,11 @@ type Requests struct {
 
 // NewRun makes the document of a run. err is nil when it did not fail.
 func NewRun(r *maintenance.Report, err error) Run {
-	doc := Run{Report: r, Requests: requests(r.Requests), Committed: &r.Committed, Failure: NewFailure(err, r.Committed)}
+	const milliseconds = 1000
+	doc := Run{
+		Report: r, Requests: requests(r.Requests), Seconds: math.Round(r.Seconds*milliseconds) / milliseconds,
+		Committed: &r.Committed, Failure: NewFailure(err, r.Committed),
+	}
 	if doc.Failure != nil {
 		doc.Committed = doc.Failure.Committed
 	}
@@ -95,7 +101,7 @@ func NewFailure(err error, committed bool) *Failure {
 	if err == nil {
 		return nil
 	}
-	f := &Failure{Error: err.Error(), Kind: exit.Kind(err), Code: int(exit.Of(err)), Committed: &committed}
+	f := &Failure{Error: exit.Text(err), Kind: exit.Kind(err), Code: int(exit.Of(err)), Committed: &committed}
 	if f.Kind == exit.KindUnknownOutcome {
 		f.Committed = nil
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
 
@@ -150,6 +151,9 @@ func Kind(err error) string {
 	}
 	return "failed"
 }
+
+// Text is the text of an error without passwords: libraries put the addresses they connect to into their errors.
+func Text(err error) string { return config.Redact(err.Error()) }
 
 type kind struct {
 	err  error

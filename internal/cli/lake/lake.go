@@ -126,7 +126,7 @@ func (l *Lake) find(ctx context.Context, n Name) ([]Target, error) {
 		out = append(out, tables...)
 	}
 	if len(out) == 0 {
-		return nil, exit.With(exit.NotFound, fmt.Errorf("%s: %w: no table matches", n.Text, catalog.ErrNotFound))
+		return nil, exit.With(exit.NotFound, fmt.Errorf("%w: nothing matches %s", catalog.ErrNotFound, n.Text))
 	}
 	return out, nil
 }

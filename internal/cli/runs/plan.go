@@ -11,11 +11,10 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
+	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"go.uber.org/zap"
-
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 )
 
 // PlanOptions of plan.
@@ -35,6 +34,9 @@ var errWork = errors.New("there is work")
 
 // Plan says what would be done.
 func Plan(ctx context.Context, o PlanOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	o.Run = o.Lake.Settings().Defaults.Fill(o.Run)
 	targets, err := o.targets(ctx)
 	if err != nil {
@@ -56,6 +58,16 @@ func Plan(ctx context.Context, o PlanOptions) error {
 		return &exit.Error{Code: exit.Work, Err: errWork, Reported: true}
 	}
 	return err
+}
+
+func (o *PlanOptions) check() error {
+	switch {
+	case o.Run.Action != maintenance.Compact && o.Run.Action != maintenance.Migrate:
+		return exit.Usagef("--action %q is not one of compact, migrate", o.Run.Action)
+	case o.Run.UpgradeFormat && o.Run.Action != maintenance.Migrate:
+		return exit.Usagef("--upgrade-format goes with --action migrate")
+	}
+	return nil
 }
 
 func (o *PlanOptions) targets(ctx context.Context) ([]lake.Target, error) {

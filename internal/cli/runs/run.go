@@ -48,7 +48,7 @@ func several(names []string) bool {
 
 func (o *Options) one(ctx context.Context, cat catalog.Catalog, t lake.Target) result {
 	r, err := maintenance.Run(ctx, cat, t.Identifier, o.Run)
-	return finished(o.Output, r, err)
+	return finished(o.Output, r, interrupted(ctx, err))
 }
 
 // finished logs the one summary line of a run and makes its result.
@@ -83,7 +83,7 @@ func summary(r *maintenance.Report) []zap.Field {
 }
 
 func failure(err error) []zap.Field {
-	return []zap.Field{zap.String(logs.Error, err.Error()), zap.String(logs.Kind, exit.Kind(err)), zap.Int(logs.ExitCode, int(exit.Of(err)))}
+	return []zap.Field{zap.String(logs.Error, exit.Text(err)), zap.String(logs.Kind, exit.Kind(err)), zap.Int(logs.ExitCode, int(exit.Of(err)))}
 }
 
 // ErrNeedsUpgrade: a migration was asked for that is not possible without upgrading the table's format.

@@ -46,12 +46,15 @@ func Skipped(w io.Writer, s term.Style, table, reason string) error {
 
 func (p *page) failure(s term.Style, err error) {
 	if err != nil {
-		p.printf("  %s\n", s.Bad(term.Safe(err.Error())))
+		p.printf("  %s\n", s.Bad(term.Safe(exit.Text(err))))
 	}
 }
 
 // failed says in a word or two how a run failed.
 func failed(err error) string {
+	if exit.Kind(err) == exit.KindUnknownOutcome {
+		return "failed, and whether it was committed is not known"
+	}
 	switch exit.Of(err) {
 	case exit.Refused:
 		return "refused, nothing was done"

@@ -17,7 +17,7 @@ func skips(p *page, s term.Style, all []maintenance.Skip) {
 	if len(all) == 0 {
 		return
 	}
-	p.printf("\n  %s\n", s.Warn(fmt.Sprintf("skipped: %d", len(all))))
+	p.printf("\n  %s\n", s.Warn("skipped: "+term.Count(int64(len(all)))))
 	for _, group := range byReason(all) {
 		p.printf("    %s  %s\n", s.Bold(group[0].Reason), term.Count(int64(len(group))))
 		for i, skip := range group {
