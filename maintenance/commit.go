@@ -125,7 +125,7 @@ func (c *committer) snapshotChange(ch *change) snapshot.Change {
 		})
 	}
 	if len(ch.add) > 0 {
-		out.Summary["dvcompactor.digest"] = tableDigest(sortedDigests(ch.add, func(v *vector) Digest { return v.after }))
+		out.Summary["dvcompactor.digest"] = tableDigest(ch.add)
 	}
 	return out
 }

@@ -96,15 +96,12 @@ func (e *digester) sum() (d Digest) {
 }
 
 // tableDigest combines the digests of data files: SHA-256 over the lines "path digest", sorted by path.
-func tableDigest(files map[string]Digest) string {
+func tableDigest(vectors []*vector) string {
+	sorted := slices.Clone(vectors)
+	slices.SortFunc(sorted, func(a, b *vector) int { return strings.Compare(a.file.Path, b.file.Path) })
 	h := sha256.New()
-	paths := make([]string, 0, len(files))
-	for p := range files {
-		paths = append(paths, p)
-	}
-	slices.SortFunc(paths, strings.Compare)
-	for _, p := range paths {
-		fmt.Fprintf(h, "%s %s\n", p, files[p])
+	for _, v := range sorted {
+		fmt.Fprintf(h, "%s %s\n", v.file.Path, v.digest)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

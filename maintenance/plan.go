@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,6 +104,9 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	p.SnapshotBefore = &head.SnapshotID
 	o.Progress.Stage("reading manifests", 0, "")
 	state, err := snapshot.Load(ctx, t.Store.FileIO(ctx), t.Metadata, head, snapshot.LoadOptions{Parallelism: o.Parallelism})
+	if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, snapshot.ErrPartitionValue) {
+		err = fmt.Errorf("%w: %w", ErrRefusedTable, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name(), err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -166,7 +165,7 @@ func (m *merger) findTwins(ctx context.Context, t *catalog.Table) error {
 	return nil
 }
 
-// outcomeOf is what a commit loop ended with.
+// committed is what a commit loop ended with.
 type committed struct {
 	change *change
 }
@@ -190,19 +189,10 @@ func (c *committed) puffins() map[*puffinFile]bool {
 	return out
 }
 
-func sortedDigests(vectors []*vector, of func(*vector) Digest) map[string]Digest {
-	out := make(map[string]Digest, len(vectors))
-	for _, v := range vectors {
-		out[v.file.Path] = of(v)
-	}
-	return out
-}
-
 func puffinLocations(vectors []*vector) []string {
 	seen := map[string]bool{}
 	for _, v := range vectors {
 		seen[v.puffin.location] = true
 	}
-	out := sortedKeys(seen)
-	return slices.Clip(out)
+	return sortedKeys(seen)
 }

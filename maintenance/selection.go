@@ -33,8 +33,25 @@ func (s *selection) run() error {
 	version := s.state.Metadata.Version()
 	s.blockFaulty(version)
 	s.selectGroups(version)
+	if err := s.upgradable(); err != nil {
+		return err
+	}
 	if s.options.Action == Compact && version >= 3 {
 		s.selectPuffins()
+	}
+	return nil
+}
+
+// upgradable refuses an upgrade that cannot give every row an id: manifests of format version 1 may not say how many
+// rows they have.
+func (s *selection) upgradable() error {
+	if !s.upgrade {
+		return nil
+	}
+	for _, m := range s.state.Manifests {
+		if m.ManifestContent() == iceberg.ManifestContentData && m.FirstRowID() == nil && (m.AddedRows() < 0 || m.ExistingRows() < 0) {
+			return fmt.Errorf("%w: manifest %s does not say how many rows it has, so format version 3 could not number them: rewrite the table's manifests first", ErrRefusedTable, m.FilePath())
+		}
 	}
 	return nil
 }

@@ -23,10 +23,10 @@ type vector struct {
 	offset      int64
 	length      int64
 	cardinality int64
-	before      Digest // of the merged sources
-	after       Digest // of what was read back from storage
+	digest      Digest // of the merged positions, and after the proof of those read back from storage
 
-	blob []byte // until it is written
+	merged *puffin.Bitmap // until it is proved
+	blob   []byte         // until it is written
 }
 
 // puffinFile is a Puffin file this run wrote.
@@ -66,7 +66,7 @@ func newWriter(ctx context.Context, store *storage.Store, p *Plan, o Options) *w
 	return w
 }
 
-// add encodes merged sets, in their order, and writes a file whenever enough is gathered. Bitmaps are released.
+// add encodes merged sets, in their order, and writes a file whenever enough is gathered.
 func (w *writer) add(sets []*merged) error {
 	sets = slices.DeleteFunc(slices.Clone(sets), func(m *merged) bool { return m.keep })
 	w.progress.Stage("writing deletion vectors", int64(len(sets)), "vectors")
@@ -87,7 +87,7 @@ func (w *writer) add(sets []*merged) error {
 	return nil
 }
 
-// encode serialises bitmaps in parallel and takes the digest that the proof will compare with.
+// encode serialises bitmaps in parallel.
 func (w *writer) encode(batch []*merged) ([]*vector, error) {
 	out := make([]*vector, len(batch))
 	g, ctx := errgroup.WithContext(w.ctx)
@@ -97,14 +97,13 @@ func (w *writer) encode(batch []*merged) ([]*vector, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			v := &vector{file: m.file, seq: m.seq, cardinality: m.bitmap.Cardinality(), before: digest(m.bitmap)}
-			m.bitmap.RunOptimize()
+			v := &vector{file: m.file, seq: m.seq, cardinality: m.bitmap.Cardinality(), digest: digest(m.bitmap), merged: m.bitmap}
 			blob, err := puffin.EncodeDeletionVector(m.bitmap)
 			if err != nil {
 				return fmt.Errorf("deletion vector of %s: %w", m.file.Path, err)
 			}
-			m.bitmap = nil
 			v.blob, v.length = blob, int64(len(blob))
+			m.bitmap = nil // from here on the vector owns it
 			out[i] = v
 			return nil
 		})
@@ -159,7 +158,7 @@ func (w *writer) write(f *puffinFile) error {
 }
 
 // prove reads every vector back by the offset and length that the manifest will record, as readers will, and compares
-// the positions with those that were merged.
+// its positions with those that were merged. The digest that the report gives is from then on one of both.
 func (w *writer) prove(f *puffinFile) error {
 	ranges := make([]puffin.DeletionVectorRange, len(f.vectors))
 	for i, v := range f.vectors {
@@ -170,10 +169,10 @@ func (w *writer) prove(f *puffinFile) error {
 		if err != nil {
 			return fmt.Errorf("%w: deletion vector of %s: %w", ErrProof, v.file.Path, err)
 		}
-		v.after = digest(b)
-		if v.after != v.before {
-			return fmt.Errorf("%w: deletion vector of %s in %s: merged %s, read back %s", ErrProof, v.file.Path, f.location, v.before, v.after)
+		if !b.Equal(v.merged) {
+			return fmt.Errorf("%w: deletion vector of %s in %s: merged %s, read back %s", ErrProof, v.file.Path, f.location, v.digest, digest(b))
 		}
+		v.merged = nil
 		return nil
 	})
 }
