@@ -3,7 +3,8 @@
 // A commit ends in one of four ways, and what may be done next depends on which:
 //
 //   - committed: the error is nil;
-//   - conflict ([ErrConflict]): somebody else committed first and nothing of ours is visible. Reload, rebase, retry;
+//   - conflict ([ErrConflict]): nothing of ours is visible, and trying again makes sense. Somebody else committed first,
+//     or the request never reached the catalog. Reload, rebase, retry;
 //   - unknown ([ErrUnknown]): the reply was lost or makes no sense. Nothing that was written may be deleted; reload and
 //     look for the own snapshot id;
 //   - refused ([ErrRefused]): the catalog said no. Nothing is visible; do not retry.
@@ -14,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -44,8 +46,12 @@ type Catalog interface {
 	// Load reads the current metadata of a table. The error is ErrNotFound when there is none of that name.
 	Load(ctx context.Context, identifier []string) (*Table, error)
 	// Commit applies updates if the requirements hold, atomically. See the package comment for its errors.
+	//
+	// The updates were made for the metadata of t: when the catalog has other metadata by now, the outcome may be
+	// ErrConflict although every requirement holds.
 	Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error
-	// List returns the identifiers of all tables below a namespace, of all namespaces when it is empty.
+	// List returns the identifiers of all tables below a namespace, of all namespaces when it is empty. There are none
+	// below a namespace that does not exist. Views are not tables.
 	List(ctx context.Context, namespace []string) ([][]string, error)
 }
 
@@ -74,6 +80,7 @@ type Options struct {
 	SigV4Region, SigV4Name                    string
 	Headers                                   map[string]string
 	TLS                                       TLSOptions
+	Timeout                                   time.Duration // of one request; default 2 minutes
 
 	// Properties pass through to the catalog and to the file IO of its tables.
 	Properties map[string]string
@@ -102,9 +109,4 @@ func Open(ctx context.Context, o Options) (Closer, error) {
 		return openREST(ctx, o)
 	}
 	return nil, fmt.Errorf("catalog %s: type %q is not one of sql, rest", o.Name, o.Type)
-}
-
-// isRequirement recognises a lost race in the text that iceberg-go's requirements use: they have no error type.
-func isRequirement(err error) bool {
-	return errors.Is(err, table.ErrCommitFailed) || strings.Contains(strings.ToLower(err.Error()), "requirement failed")
 }

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
-	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
@@ -71,21 +71,19 @@ func parseSQL(uri string) (dialect, string, error) {
 	return dialect{}, "", fmt.Errorf("uri: %q is not a database this program speaks: want sqlite:///ABSOLUTE/PATH or postgres://", scheme)
 }
 
-// probe finds out whether the catalog's tables are there and which version of the schema they have.
+// probe finds out whether the catalog's table is there and which version of the schema it has.
 func (c *sqlCatalog) probe(ctx context.Context) error {
-	if err := c.exec(ctx, "SELECT metadata_location FROM iceberg_tables WHERE 1 = 0"); err != nil {
+	rows, err := c.db.QueryContext(ctx, "SELECT * FROM iceberg_tables WHERE 1 = 0")
+	if err != nil {
 		return fmt.Errorf("no catalog in this database (table iceberg_tables): %w", err)
 	}
-	c.typed = c.exec(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0") == nil
-	return nil
-}
-
-func (c *sqlCatalog) exec(ctx context.Context, query string) error {
-	rows, err := c.db.QueryContext(ctx, query)
+	defer rows.Close()
+	columns, err := rows.Columns()
 	if err != nil {
 		return err
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	c.typed = slices.ContainsFunc(columns, func(name string) bool { return strings.EqualFold(name, "iceberg_type") })
+	return rows.Err()
 }
 
 // Close ends the connections.
@@ -159,42 +157,6 @@ func (c *sqlCatalog) load(ctx context.Context, identifier []string) (*Table, []b
 	}
 	t.Metadata = meta
 	return t, raw, nil
-}
-
-// Commit writes the new metadata file and swings the pointer.
-func (c *sqlCatalog) Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error {
-	fail := func(outcome, err error) error { return &CommitError{Outcome: outcome, Table: t.Name(), Err: err} }
-	current, raw, err := c.load(ctx, t.Identifier)
-	if err != nil {
-		return fail(ErrRefused, err)
-	}
-	for _, r := range requirements {
-		if err := r.Validate(current.Metadata); err != nil {
-			return fail(ErrConflict, err)
-		}
-	}
-	location, err := writeMetadata(ctx, current, raw, updates)
-	if err != nil {
-		return fail(ErrRefused, err)
-	}
-	n, err := c.swing(ctx, t.Identifier, current.MetadataLocation, location)
-	if err != nil {
-		return fail(ErrUnknown, err)
-	}
-	if n == 0 {
-		return fail(ErrConflict, errors.Join(errors.New("another writer moved metadata_location"), c.store.Remove(ctx, location)))
-	}
-	return nil
-}
-
-func (c *sqlCatalog) swing(ctx context.Context, identifier []string, from, to string) (int64, error) {
-	namespace, name := split(identifier)
-	res, err := c.db.ExecContext(ctx, c.bind("UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?"),
-		to, from, c.name, namespace, name, from)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
 }
 
 // List returns the tables of the catalog.

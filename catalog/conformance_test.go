@@ -1,0 +1,216 @@
+package catalog_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryCatalog(t *testing.T) {
+	t.Parallel()
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := kind(t)
+			for name, test := range conformance {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, lab(t))
+				})
+			}
+		})
+	}
+}
+
+var conformance = map[string]func(*testing.T, *lab){
+	"loads the current metadata of a table":                           loadsCurrentMetadata,
+	"does not find what is not there":                                 findsNothing,
+	"applies a commit that others then see":                           appliesCommits,
+	"refuses a commit to a table that was dropped":                    refusesDropped,
+	"takes a stale ref for a conflict and leaves no file behind":      staleRef,
+	"takes a table made anew for a conflict":                          anotherTable,
+	"does not apply a commit that another branch's commit overtook":   overtaken,
+	"lets exactly one of two committers win each time":                twoCommitters,
+	"lists tables of nested namespaces, and no views":                 lists,
+	"lists tables whose names have odd characters, and loads them":    oddNames,
+	"ends at once when the context is cancelled, and commits nothing": cancelled,
+}
+
+func loadsCurrentMetadata(t *testing.T, l *lab) {
+	l.create(t, map[string]string{"format-version": "3", "owner": "somebody"}, "db", "t")
+	tbl := load(t, l.open(t), "db", "t")
+	assert.Equal(t, "lake.db.t", tbl.Name())
+	assert.Equal(t, 3, tbl.Metadata.Version())
+	assert.Equal(t, "somebody", tbl.Metadata.Properties()["owner"])
+	data, err := tbl.Store.ReadFile(t.Context(), tbl.MetadataLocation)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), tbl.Metadata.TableUUID().String())
+}
+
+func findsNothing(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	c := l.open(t)
+	for _, identifier := range [][]string{{"db", "u"}, {"other", "t"}, {"db", "deep", "t"}, {"t"}, {}} {
+		_, err := c.Load(t.Context(), identifier)
+		assert.ErrorIs(t, err, catalog.ErrNotFound, "%v", identifier)
+	}
+}
+
+func appliesCommits(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	mine, theirs := l.open(t), l.open(t)
+	before := load(t, mine, "db", "t")
+	require.NoError(t, commit(t, mine, before, "main", 1))
+	require.NoError(t, commit(t, theirs, load(t, theirs, "db", "t"), "main", 2))
+	after := load(t, mine, "db", "t")
+	assert.EqualValues(t, 2, after.Metadata.SnapshotByName("main").SnapshotID)
+	assert.Len(t, after.Metadata.Snapshots(), 2)
+	assert.Equal(t, before.Metadata.TableUUID(), after.Metadata.TableUUID())
+	var log []string
+	for e := range after.Metadata.PreviousFiles() {
+		log = append(log, e.MetadataFile)
+	}
+	require.Len(t, log, 2)
+	assert.Equal(t, before.MetadataLocation, log[0])
+	assert.Contains(t, after.MetadataLocation, "/metadata/00002-")
+}
+
+func refusesDropped(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	c := l.open(t)
+	tbl := load(t, c, "db", "t")
+	l.drop(t, tbl.Identifier)
+	err := commit(t, c, tbl, "main", 1)
+	assert.ErrorIs(t, err, catalog.ErrRefused)
+	assert.ErrorIs(t, err, catalog.ErrNotFound)
+	assert.Equal(t, 1, l.metadataFiles(t))
+}
+
+func staleRef(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	c := l.open(t)
+	tbl := load(t, c, "db", "t")
+	require.NoError(t, commit(t, c, tbl, "main", 1))
+	err := commit(t, c, tbl, "main", 2)
+	var outcome *catalog.CommitError
+	require.ErrorAs(t, err, &outcome)
+	assert.Equal(t, catalog.ErrConflict, outcome.Outcome)
+	assert.ErrorContains(t, err, "lake.db.t")
+	assert.Equal(t, 2, l.metadataFiles(t), "the first and the one of the commit that won")
+}
+
+func anotherTable(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	c := l.open(t)
+	tbl := load(t, c, "db", "t")
+	l.drop(t, tbl.Identifier)
+	l.create(t, nil, "db", "t")
+	assert.ErrorIs(t, commit(t, c, tbl, "main", 1), catalog.ErrConflict)
+	assert.Empty(t, load(t, c, "db", "t").Metadata.Snapshots())
+}
+
+// overtaken: the sequence number of the snapshot is taken although the branch is where it was.
+func overtaken(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	c := l.open(t)
+	require.NoError(t, commit(t, c, load(t, c, "db", "t"), "main", 1))
+	tbl := load(t, c, "db", "t")
+	require.NoError(t, commit(t, c, tbl, "audit", 2))
+	assert.ErrorIs(t, commit(t, c, tbl, "main", 3), l.overtaken)
+	assert.EqualValues(t, 1, load(t, c, "db", "t").Metadata.SnapshotByName("main").SnapshotID)
+	assert.Equal(t, 3, l.metadataFiles(t))
+	require.NoError(t, commit(t, c, load(t, c, "db", "t"), "main", 3))
+}
+
+func twoCommitters(t *testing.T, l *lab) {
+	const rounds = 50
+	l.create(t, map[string]string{"write.metadata.previous-versions-max": "1000"}, "db", "t")
+	committers := []catalog.Catalog{l.open(t), l.open(t)}
+	var winners []int64
+	for round := range int64(rounds) {
+		errs := make([]error, len(committers))
+		start := make(chan struct{})
+		var done sync.WaitGroup
+		for i, c := range committers {
+			tbl := load(t, c, "db", "t")
+			done.Go(func() {
+				<-start
+				errs[i] = commit(t, c, tbl, "main", 2*round+int64(i)+1)
+			})
+		}
+		close(start)
+		done.Wait()
+		winner := slices.Index(errs, nil)
+		require.GreaterOrEqual(t, winner, 0, "round %d: nobody won: %v", round, errs)
+		require.ErrorIs(t, errs[1-winner], catalog.ErrConflict)
+		winners = append(winners, 2*round+int64(winner)+1)
+	}
+	var history []int64
+	for _, s := range load(t, committers[0], "db", "t").Metadata.Snapshots() {
+		history = append(history, s.SnapshotID)
+	}
+	assert.Equal(t, winners, history)
+	assert.Equal(t, rounds+1, l.metadataFiles(t), "losers leave nothing behind")
+}
+
+func lists(t *testing.T, l *lab) {
+	for _, identifier := range [][]string{{"a", "t"}, {"a", "u"}, {"a", "v"}, {"a", "b", "t"}, {"a", "b", "c", "t"}, {"ab", "t"}, {"z", "y", "t"}} {
+		l.create(t, nil, identifier...)
+	}
+	if l.view != nil {
+		l.view(t, []string{"a", "looks"})
+	}
+	c := l.open(t)
+	list := func(namespace ...string) [][]string {
+		out, err := c.List(t.Context(), namespace)
+		require.NoError(t, err)
+		slices.SortFunc(out, slices.Compare)
+		return out
+	}
+	below := [][]string{{"a", "b", "c", "t"}, {"a", "b", "t"}, {"a", "t"}, {"a", "u"}, {"a", "v"}}
+	assert.Equal(t, slices.Concat(below, [][]string{{"ab", "t"}, {"z", "y", "t"}}), list())
+	assert.Equal(t, below, list("a"))
+	assert.Equal(t, below[:2], list("a", "b"))
+	assert.Empty(t, list("b"))
+	_, err := c.Load(t.Context(), []string{"a", "looks"})
+	assert.ErrorIs(t, err, catalog.ErrNotFound)
+	assert.Equal(t, "lake.a.b.c.t", load(t, c, "a", "b", "c", "t").Name())
+}
+
+func oddNames(t *testing.T, l *lab) {
+	for _, identifier := range [][]string{{"d b", "t'1"}, {"ünï%41", "t?#&"}} {
+		l.create(t, nil, identifier...)
+		c := l.open(t)
+		found, err := c.List(t.Context(), identifier[:1])
+		require.NoError(t, err)
+		assert.Equal(t, [][]string{identifier}, found)
+		require.NoError(t, commit(t, c, load(t, c, identifier...), "main", 1))
+		assert.Len(t, load(t, c, identifier...).Metadata.Snapshots(), 1)
+	}
+}
+
+func cancelled(t *testing.T, l *lab) {
+	l.create(t, nil, "db", "t")
+	c := l.open(t)
+	tbl := load(t, c, "db", "t")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	start := time.Now()
+	_, err := c.Load(ctx, tbl.Identifier)
+	assert.ErrorIs(t, err, context.Canceled)
+	_, err = c.List(ctx, nil)
+	assert.ErrorIs(t, err, context.Canceled)
+	requirements, updates := addSnapshot(tbl, "main", 1)
+	err = c.Commit(ctx, tbl, requirements, updates)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.ErrorIs(t, err, catalog.ErrRefused, "nothing was sent")
+	assert.Less(t, time.Since(start), 10*time.Second)
+	assert.Empty(t, load(t, c, "db", "t").Metadata.Snapshots())
+	assert.Equal(t, 1, l.metadataFiles(t))
+}
