@@ -17,8 +17,12 @@ type Commiter interface {
 	Commit(ctx context.Context, t *catalog.Table, requirements []table.Requirement, updates []table.Update) error
 }
 
-// unknownLooks is how often a table is loaded to find out whether a commit with a lost reply happened.
-const unknownLooks = 5
+// maxLooks is how often a table is loaded to find out whether a commit with a lost reply happened, and lookTimeout how
+// long that may take.
+const (
+	maxLooks    = 8
+	lookTimeout = 2 * time.Minute
+)
 
 // committer is the commit loop of one run.
 type committer struct {
@@ -77,34 +81,48 @@ func (c *committer) noteDropped(v *view) {
 	}
 }
 
-// attempt writes manifests and commits once. After a definite failure the manifests are removed; after an unknown
-// outcome that stays unknown everything stays.
+// attempt writes manifests and commits once. Whatever a failed commit is said to be, the manifests are removed only
+// when the table was seen without our snapshot: a proxy that repeats a request answers a conflict, or a refusal, to the
+// copy of a commit that happened.
 func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) error {
 	c.options.Progress.Stage("committing", 0, "")
 	staged, err := snapshot.Stage(ctx, c.table.Store.FileIO(ctx), s, c.snapshotChange(ch))
-	if err == nil {
-		err = c.cat.Commit(ctx, c.table, staged.Requirements, staged.Updates)
-	} else {
-		err = fmt.Errorf("%s: %w", c.table.Name(), err)
+	if err != nil {
+		return c.unstage(ctx, staged, fmt.Errorf("%s: %w", c.table.Name(), err))
 	}
-	if err == nil {
+	before := c.table
+	if err = c.cat.Commit(ctx, before, staged.Requirements, staged.Updates); err == nil {
 		return nil
 	}
+	enough := 1
 	if errors.Is(err, catalog.ErrUnknown) {
-		landed, lookErr := c.look(ctx)
-		if landed {
-			return nil
-		}
-		return errors.Join(err, lookErr)
+		enough = maxLooks // it may still be on its way
 	}
-	if errors.Is(err, catalog.ErrRefused) && c.moved(ctx) {
-		err = &catalog.CommitError{Outcome: catalog.ErrConflict, Table: c.table.Name(), Err: err}
+	landed, lookErr := c.look(ctx, enough)
+	switch {
+	case landed:
+		return nil
+	case lookErr != nil:
+		return outcome(catalog.ErrUnknown, before, err, lookErr)
+	case errors.Is(err, catalog.ErrUnknown):
+		return fmt.Errorf("%w (snapshot %d is not in the table; what was written stays, orphan clean-up removes it if the commit never happens)", err, c.snapshotID)
+	case errors.Is(err, catalog.ErrRefused) && c.table.Metadata.LastSequenceNumber() != before.Metadata.LastSequenceNumber():
+		err = outcome(catalog.ErrConflict, before, err) // the refusal may be about what another writer changed
 	}
-	if errors.Is(err, catalog.ErrConflict) {
-		if landed, _ := c.reload(ctx); landed {
-			return nil // the conflict was with our own commit, whose reply was lost on the way
-		}
+	return c.unstage(ctx, staged, err)
+}
+
+// outcome gives a failed commit another outcome. The old one must not be found in the error any more.
+func outcome(is error, t *catalog.Table, err error, more ...error) error {
+	var c *catalog.CommitError
+	if errors.As(err, &c) {
+		err = c.Err
 	}
+	return &catalog.CommitError{Outcome: is, Table: t.Name(), Err: errors.Join(append([]error{err}, more...)...)}
+}
+
+// unstage removes the manifests of an attempt that did not happen.
+func (c *committer) unstage(ctx context.Context, staged *snapshot.Staged, err error) error {
 	for _, location := range staged.Written {
 		err = errors.Join(err, c.table.Store.Remove(context.WithoutCancel(ctx), location))
 	}
@@ -130,21 +148,25 @@ func (c *committer) snapshotChange(ch *change) snapshot.Change {
 	return out
 }
 
-// look finds out whether a commit with an unknown outcome happened, by looking for our own snapshot id.
-func (c *committer) look(ctx context.Context) (bool, error) {
-	for i := range unknownLooks {
+// look finds out whether a commit happened: it loads the table until our own snapshot is in it, or until it was seen
+// often enough without. It does not end with the run's context: what was started has to be known. An error says that
+// the table could not be loaded.
+func (c *committer) look(ctx context.Context, enough int) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancel()
+	seen := 0
+	for i := 1; ; i++ {
 		landed, err := c.reload(ctx)
-		if landed {
-			return true, nil
+		if err == nil {
+			seen++
 		}
-		if err := c.wait(ctx, i+1); err != nil {
+		if landed || seen >= enough || i >= maxLooks {
+			return landed, err
+		}
+		if err := c.wait(ctx, i); err != nil {
 			return false, err
 		}
-		if err != nil && i == unknownLooks-1 {
-			return false, fmt.Errorf("looking for snapshot %d: %w", c.snapshotID, err)
-		}
 	}
-	return false, fmt.Errorf("snapshot %d is not in the table; what was written stays, orphan clean-up removes it if the commit never happened", c.snapshotID)
 }
 
 // reload reads the table anew and says whether our snapshot is in it.
@@ -158,12 +180,6 @@ func (c *committer) reload(ctx context.Context) (bool, error) {
 	}
 	c.table = t
 	return t.Metadata.SnapshotByID(c.snapshotID) != nil, nil
-}
-
-// moved says whether the table changed since it was loaded: a refusal may then be about the change.
-func (c *committer) moved(ctx context.Context) bool {
-	t, err := c.cat.Load(ctx, c.table.Identifier)
-	return err == nil && t.MetadataLocation != c.table.MetadataLocation
 }
 
 // rebase reads the state of the reloaded table and compares it with what was merged.

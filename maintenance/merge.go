@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,65 +47,6 @@ type accumulator struct {
 	mu     sync.Mutex
 	bitmap *puffin.Bitmap
 	seq    int64
-}
-
-// pass is a range of data files that fit into memory together.
-type pass struct {
-	files []*snapshot.DataFile
-	in    map[*snapshot.DataFile]*accumulator
-}
-
-// passes cuts the data files that may get a new deletion vector into ranges whose bitmaps fit into the memory budget.
-func (m *merger) passes() []*pass {
-	budget := m.sel.options.Memory / 2 // the rest is for encoded vectors and for what is being decoded
-	merging := map[*snapshot.Group]bool{}
-	for _, g := range m.sel.groups {
-		merging[g] = true
-	}
-	var out []*pass
-	var used int64
-	for _, g := range m.sel.state.SortedGroups() {
-		var records int64 // of position deletes, for each data file of the partition
-		if merging[g] {
-			records = recordsPerFile(g)
-		}
-		for _, f := range g.Data {
-			dv := f.DV()
-			rewrite := dv != nil && m.sel.retire[dv]
-			if _, blocked := m.sel.blocked[f]; blocked || !merging[g] && !rewrite {
-				continue
-			}
-			need := bitmapEstimate(f, records)
-			if dv != nil {
-				need += 2 * dv.Length
-			}
-			if len(out) == 0 || used+need > budget {
-				out = append(out, &pass{in: map[*snapshot.DataFile]*accumulator{}})
-				used = 0
-			}
-			used += need
-			p := out[len(out)-1]
-			p.files = append(p.files, f)
-			p.in[f] = nil
-		}
-	}
-	return out
-}
-
-// recordsPerFile spreads the records of a partition evenly over its data files: what each has is known only later.
-func recordsPerFile(g *snapshot.Group) int64 {
-	var records int64
-	for _, d := range g.PositionDeletes {
-		records += d.Records
-	}
-	return records / int64(max(len(g.Data), 1))
-}
-
-// bitmapEstimate is the memory that a data file's bitmap takes for a number of positions: 2 bytes each, and a container
-// for each 65,536 rows that hold one.
-func bitmapEstimate(f *snapshot.DataFile, positions int64) int64 {
-	const container = 64
-	return 200 + 2*positions + container*min(positions, f.Records>>16+1)
 }
 
 // run merges one pass: the position deletes of its data files, checked against the deletion vectors they have, and the
@@ -205,82 +145,6 @@ func (m *merger) readDelete(ctx context.Context, fact *facts, p *pass) error {
 // manifest is a hint, which some writers get wrong.
 func deleteSource(store *storage.Store, d *snapshot.DeleteFile) positiondelete.File {
 	return positiondelete.File{Location: d.Path, Source: store.Object(d.Path, 0), Size: d.Size}
-}
-
-// visitor assigns records to data files.
-type visitor struct {
-	state *snapshot.State
-	facts *facts
-	pass  *pass
-	first bool
-
-	path   []byte // of the last run, so that a sorted file costs one look-up a path
-	target *snapshot.DataFile
-	acc    *accumulator
-}
-
-func (v *visitor) visit(path []byte, positions []int64) error {
-	if v.path == nil || !bytes.Equal(v.path, path) {
-		v.find(path)
-	}
-	n := int64(len(positions))
-	if v.first {
-		v.note(string(path), n)
-	}
-	if v.acc == nil {
-		return v.check(positions)
-	}
-	v.acc.mu.Lock()
-	defer v.acc.mu.Unlock()
-	if v.acc.bitmap == nil {
-		v.acc.bitmap = puffin.NewBitmap()
-	}
-	if err := v.acc.bitmap.AddMany(positions); err != nil {
-		return v.bad(err)
-	}
-	v.acc.seq = max(v.acc.seq, v.facts.file.Seq)
-	return nil
-}
-
-func (v *visitor) bad(err error) error {
-	return &positiondelete.Error{Location: v.facts.file.Path, Err: fmt.Errorf("%w: %w", positiondelete.ErrPosition, err)}
-}
-
-// check applies the same rule to records that the pass has no use for: whether a file is readable does not depend on
-// how the work is cut.
-func (v *visitor) check(positions []int64) error {
-	for _, p := range positions {
-		if p < 0 || p > puffin.MaxPosition {
-			return v.bad(fmt.Errorf("position %d", p))
-		}
-	}
-	return nil
-}
-
-// find looks a path up: the live data file of the delete file's own partition, if the deletes apply to it.
-func (v *visitor) find(path []byte) {
-	v.path = append(v.path[:0], path...)
-	v.target, v.acc = nil, nil
-	f := v.state.DataFiles[string(path)]
-	if f == nil || f.Group != v.facts.file.Group {
-		return
-	}
-	v.target = f
-	if v.facts.file.AppliesTo(f) {
-		v.acc = v.pass.in[f]
-	}
-}
-
-// note records what the file turned out to be about.
-func (v *visitor) note(path string, n int64) {
-	switch f := v.facts; {
-	case v.target == nil:
-		f.unmatched[path] += n
-	case f.file.AppliesTo(v.target):
-		f.targets[v.target] += n
-	case f.file.Referenced != "" && f.file.Referenced != path:
-		f.stale[path] += n
-	}
 }
 
 // blockUnreadable blocks every data file that an unreadable position delete file may apply to.

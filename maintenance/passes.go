@@ -1,0 +1,64 @@
+package maintenance
+
+import (
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// pass is a range of data files that fit into memory together.
+type pass struct {
+	files []*snapshot.DataFile
+	in    map[*snapshot.DataFile]*accumulator
+}
+
+// passes cuts the data files that may get a new deletion vector into ranges whose bitmaps fit into the memory budget.
+func (m *merger) passes() []*pass {
+	budget := m.sel.options.Memory / 2 // the rest is for encoded vectors and for what is being decoded
+	merging := map[*snapshot.Group]bool{}
+	for _, g := range m.sel.groups {
+		merging[g] = true
+	}
+	var out []*pass
+	var used int64
+	for _, g := range m.sel.state.SortedGroups() {
+		var records int64 // of position deletes, for each data file of the partition
+		if merging[g] {
+			records = recordsPerFile(g)
+		}
+		for _, f := range g.Data {
+			dv := f.DV()
+			rewrite := dv != nil && m.sel.retire[dv]
+			if _, blocked := m.sel.blocked[f]; blocked || !merging[g] && !rewrite {
+				continue
+			}
+			need := bitmapEstimate(f, records)
+			if dv != nil {
+				need += 2 * dv.Length
+			}
+			if len(out) == 0 || used+need > budget {
+				out = append(out, &pass{in: map[*snapshot.DataFile]*accumulator{}})
+				used = 0
+			}
+			used += need
+			p := out[len(out)-1]
+			p.files = append(p.files, f)
+			p.in[f] = nil
+		}
+	}
+	return out
+}
+
+// recordsPerFile spreads the records of a partition evenly over its data files: what each has is known only later.
+func recordsPerFile(g *snapshot.Group) int64 {
+	var records int64
+	for _, d := range g.PositionDeletes {
+		records += d.Records
+	}
+	return records / int64(max(len(g.Data), 1))
+}
+
+// bitmapEstimate is the memory that a data file's bitmap takes for a number of positions: 2 bytes each, and a container
+// for each 65,536 rows that hold one.
+func bitmapEstimate(f *snapshot.DataFile, positions int64) int64 {
+	const container = 64
+	return 200 + 2*positions + container*min(positions, f.Records>>16+1)
+}
