@@ -205,6 +205,28 @@ func TestADatabaseThatIsNoCatalogIsSaidSo(t *testing.T) {
 	assert.ErrorContains(t, err, `"hive" is not one of sql, rest`)
 }
 
+func TestFormatVersionThreeWithoutTheNextRowIDIsRefused(t *testing.T) {
+	t.Parallel()
+	l := sqliteLab(t)
+	var doc map[string]any
+	require.NoError(t, json.Unmarshal(testlake.NewMetadata(t, "file://"+l.dir+"/db/t", nil), &doc))
+	doc["format-version"] = 3
+	for name, id := range map[string]any{"with": 0, "without": nil} {
+		delete(doc, "next-row-id")
+		if id != nil {
+			doc["next-row-id"] = id
+		}
+		data, err := json.Marshal(doc)
+		require.NoError(t, err)
+		l.write(t, data, "00000-a.metadata.json", "db", name)
+	}
+	c := l.open(t)
+	load(t, c, "db", "with")
+	_, err := c.Load(t.Context(), []string{"db", "without"})
+	require.ErrorIs(t, err, catalog.ErrMetadata)
+	assert.ErrorContains(t, err, "next-row-id")
+}
+
 func TestMissingOrBrokenMetadataIsNotAMissingTable(t *testing.T) {
 	t.Parallel()
 	l := sqliteLab(t)

@@ -117,6 +117,11 @@ func refuse(t *catalog.Table, o Options) error {
 	for range meta.EncryptionKeys() {
 		return no("it is encrypted (encryption-keys in its metadata)")
 	}
+	for _, s := range meta.Snapshots() {
+		if s.FirstRowID != nil && s.AddedRows != nil && *s.FirstRowID+*s.AddedRows > meta.NextRowID() {
+			return no("next-row-id %d is behind snapshot %d, which gave row ids up to %d: another commit would give them twice", meta.NextRowID(), s.SnapshotID, *s.FirstRowID+*s.AddedRows)
+		}
+	}
 	for name, ref := range meta.Refs() {
 		if name == o.Ref && ref.SnapshotRefType != "branch" {
 			return no("ref %q is a tag, which never changes: name a branch", o.Ref)
