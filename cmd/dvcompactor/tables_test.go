@@ -197,7 +197,11 @@ func TestASignalBeforeTheFirstTable(t *testing.T) {
 		before := lake.files(t)
 		o := newShell(t).runContext(ctx, "compact", "-c", lake.config, "lake.db.t", "--output", "json")
 		assert.Equal(t, want, o.code, o.stderr)
-		assert.True(t, json.Valid([]byte(o.stdout)), o.stdout)
+		var doc map[string]any
+		require.NoError(t, json.Unmarshal([]byte(o.stdout), &doc))
+		assert.Equal(t, "lake.db.t", at(doc, "table"))
+		assert.Equal(t, "interrupted", at(doc, "kind"))
+		assert.Equal(t, false, at(doc, "committed"))
 		assert.Equal(t, before, lake.files(t))
 	}
 }

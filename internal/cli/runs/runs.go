@@ -54,7 +54,7 @@ func (j *job) all(ctx context.Context, targets []lake.Target) error {
 	j.docs = document.List{Tables: []any{}, Skipped: []document.Skipped{}, Failed: []any{}}
 	for i, t := range targets {
 		if ctx.Err() != nil {
-			j.errs = append(j.errs, context.Cause(ctx))
+			j.notBegun(targets[i:], context.Cause(ctx))
 			break
 		}
 		if err := j.one(ctx, t, i); err != nil {
@@ -65,6 +65,15 @@ func (j *job) all(ctx context.Context, targets []lake.Target) error {
 		return err
 	}
 	return summarise(j.errs, j.done)
+}
+
+// notBegun notes the tables that an interruption left no time for.
+func (j *job) notBegun(targets []lake.Target, cause error) {
+	for _, t := range targets {
+		err := fmt.Errorf("not begun: %w", cause)
+		j.errs = append(j.errs, err)
+		j.docs.Failed = append(j.docs.Failed, document.Failed{Table: t.Name(), Ref: j.ref, Failure: document.NewFailure(err, false)})
+	}
 }
 
 func (j *job) one(ctx context.Context, t lake.Target, index int) error {
