@@ -27,7 +27,6 @@ var (
 	ErrUnknown  = errors.New("commit outcome unknown")
 	ErrRefused  = errors.New("commit refused")
 	ErrNotFound = errors.New("no such table")
-	ErrMetadata = errors.New("table metadata is not valid")
 )
 
 // Table is a table as its catalog described it at one moment.

@@ -35,10 +35,6 @@ func readMetadata(ctx context.Context, store *storage.Store, location string) (t
 	if err != nil {
 		return nil, nil, fmt.Errorf("metadata file %s: %w", location, err)
 	}
-	if meta.Version() >= 3 && !bytes.Contains(raw, []byte(`"next-row-id"`)) {
-		// Taken for 0, rows that have ids would share them with new ones.
-		return nil, nil, fmt.Errorf("metadata file %s: %w: format version 3 without next-row-id", location, ErrMetadata)
-	}
 	return meta, raw, nil
 }
 

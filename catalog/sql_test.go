@@ -223,8 +223,8 @@ func TestFormatVersionThreeWithoutTheNextRowIDIsRefused(t *testing.T) {
 	c := l.open(t)
 	load(t, c, "db", "with")
 	_, err := c.Load(t.Context(), []string{"db", "without"})
-	require.ErrorIs(t, err, catalog.ErrMetadata)
-	assert.ErrorContains(t, err, "next-row-id")
+	require.ErrorContains(t, err, "next-row-id")
+	assert.ErrorContains(t, err, "lake.db.without")
 }
 
 func TestMissingOrBrokenMetadataIsNotAMissingTable(t *testing.T) {
