@@ -22,7 +22,7 @@ func run(ctx context.Context, e env, args []string) exit.Code {
 	if err != nil && !started && !errors.As(err, &given) {
 		err = exit.With(exit.Usage, err) // cobra's own errors are about the command line
 	}
-	return complain(e, cmd, err)
+	return complain(e, cmd, exit.Interruption(ctx, err))
 }
 
 // complain prints an error that the result does not tell of.

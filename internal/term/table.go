@@ -18,9 +18,6 @@ type Table struct {
 // Row adds a row. Rows may differ in length.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Len returns the number of rows.
-func (t *Table) Len() int { return len(t.rows) }
-
 const gap = "  "
 
 // WriteTo writes the table. Trailing blanks are left out.

@@ -3,6 +3,7 @@
 package exit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -107,6 +108,15 @@ func (s *Signal) Code() Code {
 		return 128 + Code(n)
 	}
 	return Interrupted
+}
+
+// Interruption gives the error of work that a signal ended that signal as its cause.
+func Interruption(ctx context.Context, err error) error {
+	var signal, known *Signal
+	if err == nil || !errors.As(context.Cause(ctx), &signal) || errors.As(err, &known) || WasReported(err) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", signal, err)
 }
 
 // Of returns the code of an error: the one it was given, else the one of the kind it is of.

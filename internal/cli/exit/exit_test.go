@@ -72,3 +72,20 @@ func TestReportedKeepsCodeAndText(t *testing.T) {
 	assert.NoError(t, Reported(nil))
 	assert.NoError(t, With(Usage, nil))
 }
+
+func TestAnInterruptionIsTheCause(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	failed := errors.New("failed")
+	assert.Equal(t, failed, Interruption(ctx, failed))
+	cancel(&Signal{Signal: os.Interrupt})
+	err := Interruption(ctx, failed)
+	assert.Equal(t, Interrupted, Of(err))
+	assert.ErrorIs(t, err, failed)
+	assert.Equal(t, err, Interruption(ctx, err), "once is enough")
+	assert.Equal(t, Stale, Of(Interruption(ctx, Reported(maintenance.ErrStale))), "the result told another story already")
+	assert.NoError(t, Interruption(ctx, nil), "what was finished in time is finished")
+
+	ctx, cancel = context.WithCancelCause(t.Context())
+	cancel(nil)
+	assert.Equal(t, failed, Interruption(ctx, failed), "cancelled, but not by a signal")
+}

@@ -48,7 +48,7 @@ func Apply(ctx context.Context, o ApplyOptions) error {
 		reviewed := plans[next] // targets are in the order of the plans
 		next++
 		r, err := maintenance.Apply(ctx, cat, t.Identifier, reviewed, o.Run)
-		return finished(o.Output, r, interrupted(ctx, err))
+		return finished(o.Output, r, exit.Interruption(ctx, err))
 	}
 	return j.all(ctx, targets)
 }

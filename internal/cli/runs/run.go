@@ -48,7 +48,7 @@ func several(names []string) bool {
 
 func (o *Options) one(ctx context.Context, cat catalog.Catalog, t lake.Target) result {
 	r, err := maintenance.Run(ctx, cat, t.Identifier, o.Run)
-	return finished(o.Output, r, interrupted(ctx, err))
+	return finished(o.Output, r, exit.Interruption(ctx, err))
 }
 
 // finished logs the one summary line of a run and makes its result.

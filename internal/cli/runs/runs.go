@@ -92,7 +92,7 @@ func (j *job) one(ctx context.Context, t lake.Target, index int) error {
 // note keeps a result for the document, or prints its text.
 func (j *job) note(ctx context.Context, t lake.Target, r result, index int) error {
 	if r.doc == nil && r.err != nil {
-		r = j.nothing(t, interrupted(ctx, r.err))
+		r = j.nothing(t, exit.Interruption(ctx, r.err))
 	}
 	j.docs.Committed = j.docs.Committed || r.committed
 	if r.err == nil {
@@ -103,14 +103,6 @@ func (j *job) note(ctx context.Context, t lake.Target, r result, index int) erro
 		j.docs.Failed = append(j.docs.Failed, r.doc)
 	}
 	return j.print(index, r.text)
-}
-
-// interrupted gives the error of work that an interruption ended its cause.
-func interrupted(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 }
 
 // nothing is the result of a table on which nothing was done.

@@ -81,13 +81,3 @@ func TestAFailureToSaveComesBeforeTheDocument(t *testing.T) {
 	assert.Empty(t, out.String(), "the error becomes the only document")
 	assert.False(t, exit.WasReported(err))
 }
-
-func TestAnInterruptionIsTheCause(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	failed := errors.New("failed")
-	assert.Equal(t, failed, interrupted(ctx, failed))
-	cancel(&exit.Signal{Signal: os.Interrupt})
-	assert.Equal(t, exit.Interrupted, exit.Of(interrupted(ctx, failed)))
-	assert.ErrorIs(t, interrupted(ctx, failed), failed)
-	assert.NoError(t, interrupted(ctx, nil), "what was finished in time is finished")
-}
