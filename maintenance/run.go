@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -17,24 +19,28 @@ type Catalog interface {
 
 // Run plans and applies one action on one table.
 func Run(ctx context.Context, cat Catalog, identifier []string, o Options) (*Report, error) {
+	o = o.withDefaults()
 	t, err := cat.Load(ctx, identifier)
 	if err != nil {
 		return nil, err
 	}
+	m := startMeter(t, o)
 	p, err := MakePlan(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
-	return execute(ctx, cat, t, p, o.withDefaults())
+	return execute(ctx, cat, t, p, o, m)
 }
 
 // Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
+	o = o.withDefaults()
 	t, err := cat.Load(ctx, identifier)
 	if err != nil {
 		return nil, err
 	}
+	m := startMeter(t, o)
 	p, err := MakePlan(ctx, t, o)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan
 	if p.Fingerprint != reviewed.Fingerprint {
 		return nil, fmt.Errorf("%s: %w: its deletes changed since snapshot %s; make a new plan", t.Name(), ErrStale, snapshotText(reviewed.SnapshotBefore))
 	}
-	return execute(ctx, cat, t, p, o.withDefaults())
+	return execute(ctx, cat, t, p, o, m)
 }
 
 func snapshotText(id *int64) string {
@@ -52,14 +58,28 @@ func snapshotText(id *int64) string {
 	return fmt.Sprint(*id)
 }
 
+// meter measures a run: time, and requests to the table's store.
+type meter struct {
+	store *storage.Store
+	now   func() time.Time
+	start time.Time
+	stats storage.Stats
+}
+
+func startMeter(t *catalog.Table, o Options) *meter {
+	return &meter{store: t.Store, now: o.Now, start: o.Now(), stats: t.Store.Stats()}
+}
+
+func (m *meter) stop(r *Report) {
+	r.Requests = m.store.Stats().Sub(m.stats)
+	r.Seconds = m.now().Sub(m.start).Seconds()
+}
+
 // execute merges, writes, proves and commits what a plan says.
-func execute(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options) (*Report, error) {
-	start := o.Now()
-	before := t.Store.Stats()
+func execute(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options, m *meter) (*Report, error) {
 	report := newReport(p)
 	err := work(ctx, cat, t, p, o, report)
-	report.Requests = t.Store.Stats().Sub(before)
-	report.Seconds = o.Now().Sub(start).Seconds()
+	m.stop(report)
 	return report, err
 }
 
