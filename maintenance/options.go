@@ -25,6 +25,8 @@ const (
 var (
 	// ErrRefusedTable: a safety check refused; trying again will not help.
 	ErrRefusedTable = errors.New("table refused")
+	// ErrOptedOut: the table's owner wants it left alone. It is a kind of ErrRefusedTable.
+	ErrOptedOut = errors.New("its property dvcompactor.enabled is false")
 	// ErrNoRef: the branch does not exist.
 	ErrNoRef = errors.New("no such branch")
 	// ErrStale: the table no longer has the deletes that the plan was made for.
@@ -109,7 +111,7 @@ func refuse(t *catalog.Table, o Options) error {
 	}
 	props := meta.Properties()
 	if props["dvcompactor.enabled"] == "false" {
-		return no("its property dvcompactor.enabled is false")
+		return fmt.Errorf("%s: %w: %w", t.Name(), ErrRefusedTable, ErrOptedOut)
 	}
 	if props["encryption.key-id"] != "" {
 		return no("it is encrypted (property encryption.key-id)")

@@ -115,7 +115,7 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 		return nil, fmt.Errorf("%s: %w", t.Name(), err)
 	}
 	p.state = state
-	p.Before = count(state)
+	p.Before = Count(state)
 	if err := p.choose(twins, o); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name(), err)
 	}
@@ -170,8 +170,8 @@ func (p *Plan) identify() *Plan {
 	return p
 }
 
-// count counts the live delete entries of a state.
-func count(s *snapshot.State) Counts {
+// Count counts the live delete entries of a state.
+func Count(s *snapshot.State) Counts {
 	c := Counts{
 		PositionDeleteFiles: len(s.PositionDeletes), EqualityDeleteFiles: s.EqualityDeletes, DeletionVectors: len(s.DVs),
 		DeleteManifests: len(s.DeleteManifests()),

@@ -85,7 +85,7 @@ func (s *selection) block(f *snapshot.DataFile, reason, detail, hint string) {
 }
 
 const (
-	hintCheck  = "run check for the whole picture; repair mends it"
+	hintCheck  = "it stays as it is until the table is repaired"
 	hintSilent = ""
 )
 

@@ -37,7 +37,7 @@ func (c *committer) finish(ctx context.Context, v *view, ch *change) error {
 	if err := verify(v.state, now, ch); err != nil {
 		return fmt.Errorf("%w: snapshot %d: %w", ErrVerify, id, err)
 	}
-	c.report.After = count(now)
+	c.report.After = Count(now)
 	c.report.Verified = verified
 	c.effectiveRows(ch)
 	return nil

@@ -80,19 +80,7 @@ func (t *Table) fill(s *snapshot.State) {
 	for _, d := range s.DanglingDVs {
 		t.Dangling = append(t.Dangling, DanglingVector{DataFile: d.Referenced, Location: d.Path, Offset: d.Offset, Length: d.Length})
 	}
-	t.Deletes = maintenance.Counts{
-		PositionDeleteFiles: len(s.PositionDeletes), EqualityDeleteFiles: s.EqualityDeletes, DeletionVectors: len(s.DVs),
-		PuffinFiles: len(t.Puffins), DeleteManifests: len(s.DeleteManifests()),
-	}
-	for _, p := range t.Partitions {
-		t.Deletes.DeletedRows += p.DeletedRows
-	}
-	for _, p := range t.Puffins {
-		t.Deletes.DeleteBytes += p.Bytes
-	}
-	for _, d := range s.PositionDeletes {
-		t.Deletes.DeleteBytes += d.Size
-	}
+	t.Deletes = maintenance.Count(s)
 }
 
 func (t *Table) partitions(s *snapshot.State) {

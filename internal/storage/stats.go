@@ -20,13 +20,19 @@ const (
 
 // Stats are the requests sent and bytes moved since the store was opened. Every attempt counts.
 type Stats struct {
-	Gets, RangeGets, Heads, Puts, Deletes, Lists int64
+	Gets      int64 `json:"gets"`
+	RangeGets int64 `json:"range_gets"`
+	Heads     int64 `json:"heads"`
+	Puts      int64 `json:"puts"`
+	Deletes   int64 `json:"deletes"`
+	Lists     int64 `json:"lists"`
 	// Retries are the attempts after a first one.
-	Retries int64
+	Retries int64 `json:"retries"`
 	// Failures are the attempts that ended with an error, including those that found no object.
-	Failures int64
+	Failures int64 `json:"failures"`
 	// BytesRead and BytesWritten count object content.
-	BytesRead, BytesWritten int64
+	BytesRead    int64 `json:"bytes_read"`
+	BytesWritten int64 `json:"bytes_written"`
 }
 
 // Requests is the number of requests of all kinds.

@@ -7,15 +7,13 @@ import (
 	"math"
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
-	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
 
 // Run is what a run did to one branch of a table: the report, and why it failed when it did.
 type Run struct {
 	*maintenance.Report
-	Requests Requests `json:"requests"`
-	Seconds  float64  `json:"seconds"`
+	Seconds float64 `json:"seconds"`
 	// Committed is null when the outcome of the commit is not known.
 	Committed *bool `json:"committed"`
 	*Failure
@@ -62,25 +60,11 @@ type List struct {
 // Error is the document of a command that failed before it got to any table.
 type Error struct{ *Failure }
 
-// Requests are the requests to the table's store during a run.
-type Requests struct {
-	Gets         int64 `json:"gets"`
-	RangeGets    int64 `json:"range_gets"`
-	Heads        int64 `json:"heads"`
-	Puts         int64 `json:"puts"`
-	Deletes      int64 `json:"deletes"`
-	Lists        int64 `json:"lists"`
-	Retries      int64 `json:"retries"`
-	Failures     int64 `json:"failures"`
-	BytesRead    int64 `json:"bytes_read"`
-	BytesWritten int64 `json:"bytes_written"`
-}
-
 // NewRun makes the document of a run. err is nil when it did not fail.
 func NewRun(r *maintenance.Report, err error) Run {
 	const milliseconds = 1000
 	doc := Run{
-		Report: r, Requests: requests(r.Requests), Seconds: math.Round(r.Seconds*milliseconds) / milliseconds,
+		Report: r, Seconds: math.Round(r.Seconds*milliseconds) / milliseconds,
 		Committed: &r.Committed, Failure: NewFailure(err, r.Committed),
 	}
 	if doc.Failure != nil {
@@ -88,8 +72,6 @@ func NewRun(r *maintenance.Report, err error) Run {
 	}
 	return doc
 }
-
-func requests(s storage.Stats) Requests { return Requests(s) }
 
 // NewPlan makes the document of a plan. err is why it cannot be carried out as it is, or nil.
 func NewPlan(p *maintenance.Plan, err error) Plan {

@@ -16,6 +16,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
 	"github.com/dvcompactor/dvcompactor/internal/term"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"go.uber.org/zap"
 )
 
@@ -82,9 +83,9 @@ func (j *job) one(ctx context.Context, t lake.Target, index int) error {
 	if err == nil {
 		r = j.run(ctx, cat, t)
 	}
-	if t.Globbed && optedOut(ctx, cat, t, r.err) {
-		j.docs.Skipped = append(j.docs.Skipped, document.Skipped{Table: t.Name(), Reason: reasonOptOut})
-		return j.print(index, func(w io.Writer) error { return show.Skipped(w, j.Style, t.Name(), reasonOptOut) })
+	if t.Globbed && errors.Is(r.err, maintenance.ErrOptedOut) {
+		j.docs.Skipped = append(j.docs.Skipped, document.Skipped{Table: t.Name(), Reason: maintenance.ErrOptedOut.Error()})
+		return j.print(index, func(w io.Writer) error { return show.Skipped(w, j.Style, t.Name(), maintenance.ErrOptedOut.Error()) })
 	}
 	return j.note(ctx, t, r, index)
 }
@@ -150,17 +151,6 @@ func (j *job) document() any {
 		return only[0]
 	}
 	return j.docs
-}
-
-const reasonOptOut = "its property dvcompactor.enabled is false"
-
-// optedOut says whether a table refused because its owner wants it left alone.
-func optedOut(ctx context.Context, cat catalog.Catalog, t lake.Target, err error) bool {
-	if exit.Of(err) != exit.Refused || cat == nil {
-		return false
-	}
-	loaded, loadErr := cat.Load(ctx, t.Identifier)
-	return loadErr == nil && loaded.Metadata.Properties()["dvcompactor.enabled"] == "false"
 }
 
 // summarise makes one error of the errors of several tables: Partial when some tables went well, the common code of
