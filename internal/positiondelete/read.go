@@ -80,7 +80,7 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 	if pf.NumRows() == 0 {
 		return nil, nil
 	}
-	props := pqarrow.ArrowReadProperties{BatchSize: batchRows}
+	props := pqarrow.ArrowReadProperties{BatchSize: min(batchRows, pf.NumRows())} // buffers of a batch are made for each file
 	props.SetReadDict(cols.path, true)
 	fr, err := pqarrow.NewFileReader(pf, props, memory.DefaultAllocator)
 	if err != nil {
