@@ -42,16 +42,17 @@ func All() []Room {
 		{Path: "internal/lakewriter", What: "writes tables as engines do", X: 3, Y: 3,
 			May: []string{"catalog"}},
 		{Path: "internal/positiondelete", What: "position delete files", X: 0, Y: 4},
-		{Path: "snapshot", What: "what is live; the next snapshot", X: 1, Y: 4, May: []string{"internal/storage"}},
+		{Path: "snapshot", What: "what is live; the next snapshot", X: 1, Y: 4, May: []string{"internal/avroheader", "internal/storage"}},
 		{Path: "puffin", What: "the file format, the DV codec", X: 2, Y: 4, Alone: true},
 		{Path: "catalog", What: "load, list, commit", X: 3, Y: 4, May: []string{"internal/storage"}},
+		{Path: "internal/avroheader", What: "the start of a manifest", X: 1, Y: 5},
 		{Path: "internal/storage", What: "bytes: ranges, retries, counts", X: 3, Y: 5},
 	}
 }
 
 // TestsOnly returns the packages, with everything below them, that only tests may import.
 func TestsOnly() []string {
-	return []string{"internal/testlake", "internal/cli/golden", "internal/rooms"}
+	return []string{"internal/testlake", "internal/cli/golden", "internal/rooms", "docs"}
 }
 
 // Of returns the room of a package, by its path from the root of the module.
