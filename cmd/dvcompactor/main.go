@@ -12,6 +12,7 @@ import (
 )
 
 func main() {
+	tuneMemory(os.LookupEnv)
 	ctx, stop := untilSignal(context.Background())
 	code := run(ctx, processEnv(), os.Args[1:])
 	stop()
