@@ -12,8 +12,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
-// Commiter commits updates to a table with a known outcome; see package catalog.
-type Commiter interface {
+// Committer commits updates to a table with a known outcome; see package catalog.
+type Committer interface {
 	Commit(ctx context.Context, t *catalog.Table, requirements []table.Requirement, updates []table.Update) error
 }
 

@@ -35,6 +35,7 @@ func everyFixture(t *testing.T, o maintenance.Options) {
 					if !state.Tag {
 						migrateAndCompact(t, lake, name, ref, o)
 						checkPositions(t, lake, name, ref, state)
+						checkOrder(t, lake, name, ref)
 						if !mayKeep[fixture] {
 							assert.Zero(t, lake.Read(t, name, ref).PositionDeleteFiles, "live position delete files at %s", ref)
 						}
@@ -58,6 +59,23 @@ func migrateAndCompact(t *testing.T, lake *testlake.Lake, name, ref string, o ma
 		again, err := maintenance.Run(t.Context(), lake.Catalog, testlake.Ident(name), o)
 		require.NoError(t, err)
 		assert.False(t, again.Committed, "a second %s commits", o.Action)
+	}
+}
+
+// checkOrder checks that the entries of a manifest name the blobs of a Puffin file in the order the file has them.
+func checkOrder(t *testing.T, lake *testlake.Lake, name, ref string) {
+	t.Helper()
+	manifests, err := lake.Load(t, name).Metadata.SnapshotByName(ref).Manifests(lake.IO())
+	require.NoError(t, err)
+	for _, m := range manifests {
+		last := map[string]int64{}
+		for e, err := range m.Entries(lake.IO(), true) {
+			require.NoError(t, err)
+			if f := e.DataFile(); f.ContentOffset() != nil {
+				assert.Greater(t, *f.ContentOffset(), last[f.FilePath()], "%s in %s", f.FilePath(), m.FilePath())
+				last[f.FilePath()] = *f.ContentOffset()
+			}
+		}
 	}
 }
 

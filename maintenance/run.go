@@ -14,7 +14,7 @@ import (
 // Catalog is what a run needs of a catalog: to load the table again and to commit to it.
 type Catalog interface {
 	Load(ctx context.Context, identifier []string) (*catalog.Table, error)
-	Commiter
+	Committer
 }
 
 // Run plans and applies one action on one table.

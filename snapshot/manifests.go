@@ -2,12 +2,14 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -56,7 +58,7 @@ func (p *producer) plan() (*work, error) {
 	if w.wanted < len(p.change.Remove) {
 		return nil, fmt.Errorf("%d of %d entries: %w", w.wanted, len(p.change.Remove), ErrGone)
 	}
-	for _, a := range p.change.Add {
+	for _, a := range byOffset(p.change.Add) {
 		s := w.spec(a.Data.Group.Key.SpecID)
 		s.add = append(s.add, a)
 	}
@@ -79,6 +81,14 @@ func (p *producer) plan() (*work, error) {
 		}
 	}
 	return w, nil
+}
+
+// byOffset lists deletion vectors in the order of their blobs. Entries that name the blobs of a Puffin file in another
+// order than the file has them make DuckDB 1.5.5 apply a vector to the wrong data file, silently.
+func byOffset(add []NewDV) []NewDV {
+	return slices.SortedFunc(slices.Values(add), func(a, b NewDV) int {
+		return cmp.Or(strings.Compare(a.Puffin, b.Puffin), cmp.Compare(a.Offset, b.Offset))
+	})
 }
 
 func (p *producer) targetSize() int64 {
