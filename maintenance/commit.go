@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
@@ -79,6 +80,7 @@ func (c *committer) noteDropped(v *view) {
 			c.report.Dropped = append(c.report.Dropped, f.Path)
 		}
 	}
+	slices.Sort(c.report.Dropped)
 }
 
 // attempt writes manifests and commits once. Whatever a failed commit is said to be, the manifests are removed only
