@@ -62,6 +62,7 @@ type CommitError struct {
 	Err     error
 }
 
+// Error says which table, which outcome and why.
 func (e *CommitError) Error() string { return fmt.Sprintf("%s: %v: %v", e.Table, e.Outcome, e.Err) }
 
 // Unwrap lets errors.Is find both the outcome and the cause.

@@ -15,6 +15,7 @@ import (
 // Digest is the SHA-256 of the deleted positions of one data file.
 type Digest [sha256.Size]byte
 
+// String returns the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // digest hashes the positions of a bitmap in an encoding that does not depend on how they are stored: for each 32-bit

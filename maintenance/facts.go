@@ -1,8 +1,6 @@
 package maintenance
 
 import (
-	"sync"
-
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -11,7 +9,6 @@ import (
 type facts struct {
 	file *snapshot.DeleteFile
 
-	mu        sync.Mutex
 	read      bool
 	err       error                        // why it cannot be read
 	targets   map[*snapshot.DataFile]int64 // live data files it applies to, with the number of records

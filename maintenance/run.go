@@ -19,22 +19,22 @@ type Catalog interface {
 
 // Run plans and applies one action on one table.
 func Run(ctx context.Context, cat Catalog, identifier []string, o Options) (*Report, error) {
-	o = o.withDefaults()
-	t, err := cat.Load(ctx, identifier)
-	if err != nil {
-		return nil, err
-	}
-	m := startMeter(t, o)
-	p, err := MakePlan(ctx, t, o)
-	if err != nil {
-		return nil, err
-	}
-	return execute(ctx, cat, t, p, o, m)
+	return run(ctx, cat, identifier, o, func(*Plan) error { return nil })
 }
 
 // Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
+	return run(ctx, cat, identifier, o, func(p *Plan) error {
+		if p.Fingerprint != reviewed.Fingerprint {
+			return fmt.Errorf("%s: %w: its deletes changed since snapshot %s; make a new plan", p.Table, ErrStale, snapshotText(reviewed.SnapshotBefore))
+		}
+		return nil
+	})
+}
+
+// run plans, asks whether the plan may be carried out, and does so.
+func run(ctx context.Context, cat Catalog, identifier []string, o Options, agree func(*Plan) error) (*Report, error) {
 	o = o.withDefaults()
 	t, err := cat.Load(ctx, identifier)
 	if err != nil {
@@ -42,13 +42,16 @@ func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan
 	}
 	m := startMeter(t, o)
 	p, err := MakePlan(ctx, t, o)
+	if err == nil {
+		err = agree(p)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if p.Fingerprint != reviewed.Fingerprint {
-		return nil, fmt.Errorf("%s: %w: its deletes changed since snapshot %s; make a new plan", t.Name(), ErrStale, snapshotText(reviewed.SnapshotBefore))
-	}
-	return execute(ctx, cat, t, p, o, m)
+	report := newReport(p)
+	err = work(ctx, cat, t, p, o, report)
+	m.stop(report)
+	return report, err
 }
 
 func snapshotText(id *int64) string {
@@ -75,14 +78,7 @@ func (m *meter) stop(r *Report) {
 	r.Seconds = m.now().Sub(m.start).Seconds()
 }
 
-// execute merges, writes, proves and commits what a plan says.
-func execute(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options, m *meter) (*Report, error) {
-	report := newReport(p)
-	err := work(ctx, cat, t, p, o, report)
-	m.stop(report)
-	return report, err
-}
-
+// work merges, writes, proves and commits what a plan says.
 func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options, report *Report) (err error) {
 	if !p.Work {
 		return nil

@@ -20,6 +20,8 @@ type Error struct {
 	Err      error
 }
 
+// Error says which file and why.
 func (e *Error) Error() string { return fmt.Sprintf("position delete file %s: %v", e.Location, e.Err) }
 
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
