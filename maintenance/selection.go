@@ -196,7 +196,7 @@ func (s *selection) selectPuffins() {
 	dangling := s.selectDangling()
 	puffins := s.state.Puffins()
 	var small []string
-	var count, bytes int64 // of the files that could be packed together
+	packing := packed{bytes: map[int32]int64{}, target: s.options.TargetPuffinSize}
 	for _, location := range sortedKeys(puffins) {
 		dvs := puffins[location]
 		if slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return s.fixed[d] }) {
@@ -213,12 +213,9 @@ func (s *selection) selectPuffins() {
 		default:
 			continue
 		}
-		if live := liveBytes(dvs, dangling); live > 0 {
-			count++
-			bytes += live
-		}
+		packing.add(dvs, dangling)
 	}
-	if target := s.options.TargetPuffinSize; count <= (bytes+target-1)/target {
+	if packing.before <= packing.after() {
 		return
 	}
 	for _, location := range small {
@@ -226,13 +223,30 @@ func (s *selection) selectPuffins() {
 	}
 }
 
-// liveBytes is what the deletion vectors of a Puffin that stay will take.
-func liveBytes(dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool) int64 {
-	var n int64
+// packed counts the Puffin files that could be packed together, and those that would come out: a Puffin holds the
+// vectors of one partition spec only, see [writer.add].
+type packed struct {
+	before int64
+	bytes  map[int32]int64 // of the vectors that stay, by spec id
+	target int64
+}
+
+func (p *packed) add(dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool) {
+	live := false
 	for _, d := range dvs {
 		if !dangling[d] {
-			n += d.Length
+			live = true
+			p.bytes[d.Group.Key.SpecID] += d.Length
 		}
+	}
+	if live {
+		p.before++
+	}
+}
+
+func (p *packed) after() (n int64) {
+	for _, bytes := range p.bytes {
+		n += (bytes + p.target - 1) / p.target
 	}
 	return n
 }

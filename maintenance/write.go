@@ -66,7 +66,9 @@ func newWriter(ctx context.Context, store *storage.Store, p *Plan, o Options) *w
 	return w
 }
 
-// add encodes merged sets, in their order, and writes a file whenever enough is gathered.
+// add encodes merged sets, in their order, and writes a file whenever enough is gathered. A file holds the vectors of one
+// partition spec, so that one manifest lists them all, in their order: DuckDB up to 1.5.5 reads a vector wrongly when it
+// lies between two that it has read already.
 func (w *writer) add(sets []*merged) error {
 	sets = slices.DeleteFunc(slices.Clone(sets), func(m *merged) bool { return m.keep })
 	w.progress.Stage("writing deletion vectors", int64(len(sets)), "vectors")
@@ -76,6 +78,9 @@ func (w *writer) add(sets []*merged) error {
 			return err
 		}
 		for _, v := range encoded {
+			if len(w.pending) > 0 && w.pending[0].file.Group.Key.SpecID != v.file.Group.Key.SpecID {
+				w.flush()
+			}
 			w.pending = append(w.pending, v)
 			w.pendingBytes += v.length
 			if w.pendingBytes >= w.target {

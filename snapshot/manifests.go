@@ -84,7 +84,7 @@ func (p *producer) plan() (*work, error) {
 }
 
 // byOffset lists deletion vectors in the order of their blobs. Entries that name the blobs of a Puffin file in another
-// order than the file has them make DuckDB 1.5.5 apply a vector to the wrong data file, silently.
+// order than the file has them make DuckDB up to 1.5.5 apply a vector to the wrong data file, silently.
 func byOffset(add []NewDV) []NewDV {
 	return slices.SortedFunc(slices.Values(add), func(a, b NewDV) int {
 		return cmp.Or(strings.Compare(a.Puffin, b.Puffin), cmp.Compare(a.Offset, b.Offset))
