@@ -27,6 +27,8 @@ var (
 	ErrUnknown  = errors.New("commit outcome unknown")
 	ErrRefused  = errors.New("commit refused")
 	ErrNotFound = errors.New("no such table")
+	// ErrFormatVersion: the table's format version is newer than this program knows, or none at all.
+	ErrFormatVersion = errors.New("format version is not one of 1, 2, 3")
 )
 
 // Table is a table as its catalog described it at one moment.

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -33,9 +34,17 @@ func readMetadata(ctx context.Context, store *storage.Store, location string) (t
 	}
 	meta, err := table.ParseMetadataBytes(raw)
 	if err != nil {
-		return nil, nil, fmt.Errorf("metadata file %s: %w", location, err)
+		return nil, nil, fmt.Errorf("metadata file %s: %w", location, unknownFormat(err))
 	}
 	return meta, raw, nil
+}
+
+// unknownFormat marks the error of a table whose format version nothing is known about.
+func unknownFormat(err error) error {
+	if errors.Is(err, table.ErrInvalidMetadataFormatVersion) {
+		return fmt.Errorf("%w: %w", ErrFormatVersion, err)
+	}
+	return err
 }
 
 func gunzip(data []byte) ([]byte, error) {

@@ -151,7 +151,7 @@ func (c *restCatalog) Load(ctx context.Context, identifier []string) (*Table, er
 		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, ErrNotFound)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, err)
+		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, unknownFormat(err))
 	}
 	store, err := c.store(ctx, t)
 	if err != nil {

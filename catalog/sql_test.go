@@ -227,6 +227,21 @@ func TestFormatVersionThreeWithoutTheNextRowIDIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "lake.db.without")
 }
 
+func TestAFormatVersionThatNobodyKnowsIsRefused(t *testing.T) {
+	t.Parallel()
+	l := sqliteLab(t)
+	data := testlake.NewMetadata(t, "file://"+l.dir+"/db/t", nil)
+	for name, version := range map[string]string{"newer": "4", "none": "0"} {
+		l.write(t, bytes.Replace(data, []byte(`"format-version":2`), []byte(`"format-version":`+version), 1), "00000-a.metadata.json", "db", name)
+	}
+	c := l.open(t)
+	for _, name := range []string{"newer", "none"} {
+		_, err := c.Load(t.Context(), []string{"db", name})
+		require.ErrorIs(t, err, catalog.ErrFormatVersion, name)
+		assert.ErrorContains(t, err, "lake.db."+name)
+	}
+}
+
 func TestMissingOrBrokenMetadataIsNotAMissingTable(t *testing.T) {
 	t.Parallel()
 	l := sqliteLab(t)

@@ -181,6 +181,7 @@ func kinds() []kind {
 		{maintenance.ErrVerify, Failed, "verify"},
 		{maintenance.ErrProof, Refused, "proof"},
 		{maintenance.ErrRefusedTable, Refused, "refused"},
+		{catalog.ErrFormatVersion, Refused, "refused"},
 		{maintenance.ErrNoRef, NotFound, "not-found"},
 		{catalog.ErrNotFound, NotFound, "not-found"},
 	}

@@ -33,6 +33,7 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		{"conflicts whose last reply was lost", fmt.Errorf("%w: %w", maintenance.ErrConflicts, catalog.ErrUnknown), 6, "conflicts"},
 		{"stale", maintenance.ErrStale, 7, "stale"},
 		{"refused", maintenance.ErrRefusedTable, 8, "refused"},
+		{"a newer format version", catalog.ErrFormatVersion, 8, "refused"},
 		{"proof", maintenance.ErrProof, 8, "proof"},
 		{"no table", catalog.ErrNotFound, 10, "not-found"},
 		{"no branch", maintenance.ErrNoRef, 10, "not-found"},
