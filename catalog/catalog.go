@@ -89,6 +89,8 @@ type Options struct {
 	Properties map[string]string
 	// Mounts say where location prefixes really are.
 	Mounts []storage.Mount
+	// Retry says how often a request to a store is sent, and with what pauses.
+	Retry storage.RetryOptions
 }
 
 // TLSOptions are certificate files for a REST catalog.

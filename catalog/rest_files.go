@@ -49,7 +49,7 @@ func (c *restCatalog) store(ctx context.Context, t *table.Table) (*storage.Store
 		return f.store, nil
 	}
 	f := &tableFiles{table: t, opened: map[string]openedBucket{}}
-	store, err := storage.Open(ctx, storage.Options{Mounts: c.options.Mounts, Properties: c.options.Properties, Fallback: f.bucket})
+	store, err := storage.Open(ctx, storage.Options{Mounts: c.options.Mounts, Properties: c.options.Properties, Retry: c.options.Retry, Fallback: f.bucket})
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func openSQL(ctx context.Context, o Options) (Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("catalog %s: %w", o.Name, err)
 	}
-	store, err := storage.Open(ctx, storage.Options{Mounts: o.Mounts, Properties: o.Properties})
+	store, err := storage.Open(ctx, storage.Options{Mounts: o.Mounts, Properties: o.Properties, Retry: o.Retry})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

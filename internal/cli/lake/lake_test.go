@@ -163,6 +163,7 @@ defaults: {memory: 1GiB, parallelism: 3, target_puffin_size: 8MiB, retries: {req
 	assert.Equal(t, s.Mounts, o.Mounts)
 	assert.Equal(t, "s3://lake/", s.Mounts[0].Prefix)
 	assert.Equal(t, 2, s.Retries.Attempts)
+	assert.Equal(t, s.Retries, o.Retry, "the stores of tables try as often")
 
 	got := s.Defaults.Fill(maintenance.Options{Parallelism: 7})
 	assert.Equal(t, 7, got.Parallelism, "the command line wins")

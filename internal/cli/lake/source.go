@@ -73,11 +73,11 @@ func NewSettings(c *config.Config) Settings {
 	for _, m := range c.Storage {
 		s.Mounts = append(s.Mounts, storage.Mount{Prefix: m.Prefix, URL: m.URL})
 	}
-	for name, entry := range c.Catalogs {
-		s.Catalogs[name] = catalogOptions(entry, s.Mounts)
-	}
 	d := c.Defaults
 	s.Retries = storage.RetryOptions{Attempts: d.Retries.RequestAttempts, BaseDelay: d.Retries.BaseDelay, MaxDelay: d.Retries.MaxDelay}
+	for name, entry := range c.Catalogs {
+		s.Catalogs[name] = catalogOptions(entry, s.Mounts, s.Retries)
+	}
 	s.Defaults = Defaults{
 		Memory: int64(d.Memory), Parallelism: d.Parallelism, TargetPuffinSize: int64(d.TargetPuffinSize),
 		Retry: maintenance.Retry{Attempts: d.Retries.CommitAttempts, BaseDelay: d.Retries.BaseDelay, MaxDelay: d.Retries.MaxDelay},
@@ -85,10 +85,10 @@ func NewSettings(c *config.Config) Settings {
 	return s
 }
 
-func catalogOptions(c config.Catalog, mounts []storage.Mount) catalog.Options {
+func catalogOptions(c config.Catalog, mounts []storage.Mount, retries storage.RetryOptions) catalog.Options {
 	o := catalog.Options{
 		Name: c.Name, Type: c.Type, URI: c.URI, Warehouse: c.Warehouse, Credential: c.Credential, Token: c.Token, Scope: c.Scope,
-		OAuth2ServerURI: c.OAuth2ServerURI, Headers: c.Headers, TLS: catalog.TLSOptions(c.TLS), Properties: c.Properties, Mounts: mounts,
+		OAuth2ServerURI: c.OAuth2ServerURI, Headers: c.Headers, TLS: catalog.TLSOptions(c.TLS), Properties: c.Properties, Mounts: mounts, Retry: retries,
 	}
 	if c.SigV4 != nil {
 		o.SigV4, o.SigV4Region, o.SigV4Name = true, c.SigV4.Region, c.SigV4.Name
