@@ -65,7 +65,7 @@ func writeMetadata(ctx context.Context, current *Table, raw []byte, updates []ta
 	if err != nil {
 		return "", err
 	}
-	data, err := encodeMetadata(next, raw)
+	data, err := encodeMetadata(next, current.Metadata, raw)
 	if err != nil {
 		return "", err
 	}
@@ -86,20 +86,16 @@ func writeMetadata(ctx context.Context, current *Table, raw []byte, updates []ta
 
 // encodeMetadata keeps the top-level fields of the old metadata that iceberg-go does not know, so that what another
 // engine put there is not lost.
-func encodeMetadata(next table.Metadata, old []byte) ([]byte, error) {
+func encodeMetadata(next, old table.Metadata, raw []byte) ([]byte, error) {
 	data, err := json.Marshal(next)
 	if err != nil {
 		return nil, err
 	}
 	var fields, before, known map[string]json.RawMessage
-	if err := json.Unmarshal(old, &before); err != nil {
+	if err := json.Unmarshal(raw, &before); err != nil {
 		return nil, err
 	}
-	parsed, err := table.ParseMetadataBytes(old)
-	if err != nil {
-		return nil, err
-	}
-	again, err := json.Marshal(parsed)
+	again, err := json.Marshal(old)
 	if err != nil {
 		return nil, err
 	}

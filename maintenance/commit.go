@@ -36,39 +36,39 @@ type committer struct {
 	snapshotID int64 // the same at every attempt, so that a lost reply can be recognised
 }
 
-// run commits, rebasing on every conflict. The returned value is nil unless a snapshot of ours exists or nothing was
-// left to commit.
-func (c *committer) run(ctx context.Context) (*committed, error) {
+// run commits, rebasing on every conflict. It returns what a snapshot of ours holds; nothing is added or removed by it
+// unless there is one.
+func (c *committer) run(ctx context.Context) (*change, error) {
 	v := samePlan(c.plan.state)
 	for attempt := 1; ; attempt++ {
 		ch := c.results.settle(v)
 		c.noteDropped(v)
 		if ch.empty() {
-			return &committed{change: &change{held: ch.held}}, nil
+			return &change{held: ch.held}, nil
 		}
 		c.report.Attempts = attempt
 		err := c.attempt(ctx, v.state, ch)
 		if err == nil {
-			return &committed{change: ch}, c.finish(ctx, v, ch)
+			return ch, c.finish(ctx, v, ch)
 		}
 		if !errors.Is(err, catalog.ErrConflict) {
-			return nil, err
+			return &change{}, err
 		}
 		if attempt >= c.options.Retry.Attempts {
-			return nil, fmt.Errorf("%w after %d attempts: %w", ErrConflicts, attempt, err)
+			return &change{}, fmt.Errorf("%w after %d attempts: %w", ErrConflicts, attempt, err)
 		}
 		if err := c.wait(ctx, attempt); err != nil {
-			return nil, err
+			return &change{}, err
 		}
 		landed, err := c.reload(ctx)
 		if err != nil {
-			return nil, err
+			return &change{}, err
 		}
 		if landed {
-			return &committed{change: ch}, c.finish(ctx, v, ch)
+			return ch, c.finish(ctx, v, ch)
 		}
 		if v, err = c.rebase(ctx); err != nil {
-			return nil, err
+			return &change{}, err
 		}
 	}
 }

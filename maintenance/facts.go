@@ -10,15 +10,15 @@ type facts struct {
 	file *snapshot.DeleteFile
 
 	read      bool
-	err       error                        // why it cannot be read
-	targets   map[*snapshot.DataFile]int64 // live data files it applies to, with the number of records
-	unmatched map[string]int64             // paths that are not live in its partition, with the number of records
-	stale     map[string]int64             // live paths that its referenced_data_file excludes
-	twins     map[string]snapshot.Twin     // of the unmatched paths
+	err       error                       // why it cannot be read
+	targets   map[*snapshot.DataFile]bool // live data files it applies to
+	unmatched map[string]bool             // paths that are not live in its partition
+	stale     map[string]bool             // live paths that its referenced_data_file excludes
+	twins     map[string]snapshot.Twin    // of the unmatched paths
 }
 
 func newFacts(d *snapshot.DeleteFile) *facts {
-	return &facts{file: d, targets: map[*snapshot.DataFile]int64{}, unmatched: map[string]int64{}, stale: map[string]int64{}}
+	return &facts{file: d, targets: map[*snapshot.DataFile]bool{}, unmatched: map[string]bool{}, stale: map[string]bool{}}
 }
 
 // held says why the file must stay although every target is covered: some record names a data file that only almost

@@ -157,7 +157,7 @@ func (m *merger) blockUnreadable(fact *facts) {
 // combine applies the rule that a deletion vector hides every position delete of its data file: what the table deletes
 // today is the vector where there is one, else the union of the position deletes.
 func (m *merger) combine(f *snapshot.DataFile, acc *accumulator, vector *vectorResult) (*merged, bool) {
-	if _, blocked := m.sel.blocked[f]; blocked {
+	if m.sel.blocked[f] {
 		return nil, false
 	}
 	dv := f.DV()

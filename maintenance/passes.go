@@ -20,14 +20,14 @@ func (m *merger) passes() []*pass {
 	var out []*pass
 	var used int64
 	for _, g := range m.sel.state.SortedGroups() {
-		var records int64 // of position deletes, for each data file of the partition
+		var records int64 // spread evenly over the data files of the partition: what each has is known only later
 		if merging[g] {
-			records = recordsPerFile(g)
+			records = g.DeleteRecords() / int64(max(len(g.Data), 1))
 		}
 		for _, f := range g.Data {
 			dv := f.DV()
 			rewrite := dv != nil && m.sel.retire[dv]
-			if _, blocked := m.sel.blocked[f]; blocked || !merging[g] && !rewrite {
+			if m.sel.blocked[f] || !merging[g] && !rewrite {
 				continue
 			}
 			need := bitmapEstimate(f, records)
@@ -45,15 +45,6 @@ func (m *merger) passes() []*pass {
 		}
 	}
 	return out
-}
-
-// recordsPerFile spreads the records of a partition evenly over its data files: what each has is known only later.
-func recordsPerFile(g *snapshot.Group) int64 {
-	var records int64
-	for _, d := range g.PositionDeletes {
-		records += d.Records
-	}
-	return records / int64(max(len(g.Data), 1))
 }
 
 // bitmapEstimate is the memory that a data file's bitmap takes for a number of positions: 2 bytes each, and a container

@@ -134,7 +134,7 @@ func danglingPaths(s *snapshot.State) []string {
 
 // choose runs the selection and copies it into the plan's public part.
 func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
-	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]Skip{}, twins: twins}
+	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins}
 	if err := s.run(); err != nil {
 		return err
 	}
@@ -142,10 +142,7 @@ func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
 	p.UpgradeFormat = s.upgrade
 	p.Skipped = append(p.Skipped, s.skipped...)
 	for _, g := range s.groups {
-		pp := PartitionPlan{SpecID: g.Key.SpecID, Partition: g.Label, DataFiles: len(g.Data), PositionDeleteFiles: len(g.PositionDeletes)}
-		for _, d := range g.PositionDeletes {
-			pp.Records += d.Records
-		}
+		pp := PartitionPlan{SpecID: g.Key.SpecID, Partition: g.Label, DataFiles: len(g.Data), PositionDeleteFiles: len(g.PositionDeletes), Records: g.DeleteRecords()}
 		p.Partitions = append(p.Partitions, pp)
 	}
 	p.Puffins = append(p.Puffins, s.puffins...)

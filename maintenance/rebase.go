@@ -45,10 +45,8 @@ func (r *results) rebase(ctx context.Context, store *storage.Store, now *snapsho
 
 func liveDeletes(s *snapshot.State) map[snapshot.FileID]*snapshot.DeleteFile {
 	out := map[snapshot.FileID]*snapshot.DeleteFile{}
-	for _, files := range [][]*snapshot.DeleteFile{s.DVs, s.PositionDeletes} {
-		for _, d := range files {
-			out[d.FileID] = d
-		}
+	for d := range s.Deletes() {
+		out[d.FileID] = d
 	}
 	return out
 }

@@ -91,8 +91,7 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 	}
 	c := &committer{cat: cat, table: t, plan: p, options: o, results: res, report: report, snapshotID: snapshot.NewSnapshotID()}
 	done, err := c.run(ctx)
-	report.Skipped = p.pending.skipped
-	report.Skipped = append(report.Skipped, done.held()...)
+	report.Skipped = append(p.pending.skipped, done.held...)
 	if errors.Is(err, catalog.ErrUnknown) {
 		return err // a snapshot that refers to the files may exist
 	}
@@ -179,30 +178,6 @@ func (m *merger) findTwins(ctx context.Context, t *catalog.Table) error {
 		f.twins = twins
 	}
 	return nil
-}
-
-// committed is what a commit loop ended with.
-type committed struct {
-	change *change
-}
-
-func (c *committed) held() []Skip {
-	if c == nil || c.change == nil {
-		return nil
-	}
-	return c.change.held
-}
-
-// puffins returns the files that the committed snapshot refers to.
-func (c *committed) puffins() map[*puffinFile]bool {
-	out := map[*puffinFile]bool{}
-	if c == nil || c.change == nil {
-		return out
-	}
-	for _, v := range c.change.add {
-		out[v.puffin] = true
-	}
-	return out
 }
 
 func puffinLocations(vectors []*vector) []string {

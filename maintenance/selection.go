@@ -16,7 +16,7 @@ type selection struct {
 
 	upgrade  bool
 	groups   []*snapshot.Group             // whose position delete files are read and merged
-	blocked  map[*snapshot.DataFile]Skip   // data files that get no deletion vector, and why
+	blocked  map[*snapshot.DataFile]bool   // data files that get no deletion vector; skipped says why
 	retire   map[*snapshot.DeleteFile]bool // deletion vectors to write anew into fewer Puffin files
 	dangling []*snapshot.DeleteFile        // deletion vectors to drop
 	puffins  []PuffinPlan
@@ -58,11 +58,9 @@ func (s *selection) upgradable() error {
 
 // encrypted refuses tables with encrypted delete files: rewriting metadata would lose their keys.
 func (s *selection) encrypted() error {
-	for _, files := range [][]*snapshot.DeleteFile{s.state.DVs, s.state.PositionDeletes} {
-		for _, d := range files {
-			if d.Encrypted {
-				return fmt.Errorf("%w: delete file %s is encrypted", ErrRefusedTable, d.Path)
-			}
+	for d := range s.state.Deletes() {
+		if d.Encrypted {
+			return fmt.Errorf("%w: delete file %s is encrypted", ErrRefusedTable, d.Path)
 		}
 	}
 	return nil
@@ -70,24 +68,21 @@ func (s *selection) encrypted() error {
 
 // block notes that a data file gets no deletion vector, with the first reason found.
 func (s *selection) block(f *snapshot.DataFile, reason, detail, hint string) {
-	if _, done := s.blocked[f]; done {
+	if s.blocked[f] {
 		return
 	}
 	skip := Skip{Reason: reason, DataFile: f.Path, Detail: detail, Hint: hint}
 	if dv := f.DV(); dv != nil {
 		skip.Location = dv.Path
 	}
-	s.blocked[f] = skip
+	s.blocked[f] = true
 	s.skipped = append(s.skipped, skip)
 	for _, dv := range f.DVs {
 		s.fixed[dv] = true
 	}
 }
 
-const (
-	hintCheck  = "it stays as it is until the table is repaired"
-	hintSilent = ""
-)
+const hintCheck = "it stays as it is until the table is repaired"
 
 // blockFaulty finds the data files whose deletes are already wrong in a way that the manifests show.
 func (s *selection) blockFaulty(version int) {
@@ -164,7 +159,7 @@ func (s *selection) blockUnreadable(g *snapshot.Group) {
 func (s *selection) blockTargets(d *snapshot.DeleteFile, reason, detail string) {
 	for _, f := range d.Group.Data {
 		if d.AppliesTo(f) {
-			s.block(f, reason, detail, hintSilent)
+			s.block(f, reason, detail, "")
 		}
 	}
 }

@@ -40,6 +40,15 @@ type change struct {
 // empty says that there is nothing to gain.
 func (c *change) empty() bool { return len(c.remove) == 0 }
 
+// puffins returns the files that the added deletion vectors are in.
+func (c *change) puffins() map[*puffinFile]bool {
+	out := map[*puffinFile]bool{}
+	for _, v := range c.add {
+		out[v.puffin] = true
+	}
+	return out
+}
+
 // settle decides what goes into a commit:
 //
 //   - a position delete file goes when every live data file it applies to has a complete deletion vector in the result;

@@ -39,7 +39,8 @@ func (c *committer) finish(ctx context.Context, v *view, ch *change) error {
 	}
 	c.report.After = Count(now)
 	c.report.Verified = verified
-	c.effectiveRows(ch)
+	// Records of position delete files may repeat a position, deletion vectors do not: the number that both sides share.
+	c.report.Before.DeletedRows = c.report.After.DeletedRows
 	return nil
 }
 
@@ -50,12 +51,6 @@ var verified = []string{
 	"data manifests: the same, with their first row ids",
 	"delete entries: exactly the staged ones are added and removed",
 	"at most one deletion vector for each data file",
-}
-
-// effectiveRows makes the number of deleted rows the same thing before and after: records of position delete files may
-// repeat a position, deletion vectors do not.
-func (c *committer) effectiveRows(ch *change) {
-	c.report.Before.DeletedRows = c.report.After.DeletedRows
 }
 
 // verify compares the committed snapshot with its parent.

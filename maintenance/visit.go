@@ -24,10 +24,9 @@ type visitor struct {
 func (v *visitor) visit(path []byte, positions []int64) error {
 	if v.path == nil || !bytes.Equal(v.path, path) {
 		v.find(path)
-	}
-	n := int64(len(positions))
-	if v.first {
-		v.note(string(path), n)
+		if v.first {
+			v.note()
+		}
 	}
 	if v.acc == nil {
 		return v.check(positions)
@@ -73,14 +72,14 @@ func (v *visitor) find(path []byte) {
 	}
 }
 
-// note records what the file turned out to be about.
-func (v *visitor) note(path string, n int64) {
+// note records what the path that was found says about the file.
+func (v *visitor) note() {
 	switch f := v.facts; {
 	case v.target == nil:
-		f.unmatched[path] += n
+		f.unmatched[string(v.path)] = true
 	case f.file.AppliesTo(v.target):
-		f.targets[v.target] += n
-	case f.file.Referenced != "" && f.file.Referenced != path:
-		f.stale[path] += n
+		f.targets[v.target] = true
+	case f.file.Referenced != "" && f.file.Referenced != v.target.Path:
+		f.stale[v.target.Path] = true
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/puffin"
@@ -51,9 +50,7 @@ type writer struct {
 	pendingBytes int64
 	group        *errgroup.Group
 	ctx          context.Context
-
-	mu    sync.Mutex
-	files []*puffinFile
+	files        []*puffinFile
 }
 
 func newWriter(ctx context.Context, store *storage.Store, p *Plan, o Options) *writer {
@@ -123,10 +120,8 @@ func (w *writer) flush() {
 	if len(vectors) == 0 {
 		return
 	}
-	w.mu.Lock()
 	f := &puffinFile{location: fmt.Sprintf("%s/%s-%05d.puffin", w.dir, w.name, len(w.files)), vectors: vectors}
 	w.files = append(w.files, f)
-	w.mu.Unlock()
 	w.group.Go(func() error {
 		if err := w.write(f); err != nil {
 			return fmt.Errorf("puffin file %s: %w", f.location, err)

@@ -47,12 +47,10 @@ func (w *work) spec(id int32) *specWork {
 func (p *producer) plan() (*work, error) {
 	w := &work{bySpec: map[int32]*specWork{}}
 	touched := map[string]bool{}
-	for _, files := range [][]*DeleteFile{p.state.DVs, p.state.PositionDeletes} {
-		for _, d := range files {
-			if p.change.Remove[d.FileID] {
-				touched[d.Manifest] = true
-				w.wanted++
-			}
+	for d := range p.state.Deletes() {
+		if p.change.Remove[d.FileID] {
+			touched[d.Manifest] = true
+			w.wanted++
 		}
 	}
 	if w.wanted < len(p.change.Remove) {

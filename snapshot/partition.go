@@ -33,6 +33,14 @@ type Group struct {
 	PositionDeletes []*DeleteFile // live position delete files (not deletion vectors) of this partition
 }
 
+// DeleteRecords is the number of records in the position delete files of the partition.
+func (g *Group) DeleteRecords() (n int64) {
+	for _, d := range g.PositionDeletes {
+		n += d.Records
+	}
+	return n
+}
+
 // tupleKey encodes a partition tuple so that equal tuples give equal strings.
 //
 // Integers of all widths compare by value because a partition source may have been promoted between two manifests of

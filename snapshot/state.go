@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"iter"
+
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 )
@@ -82,6 +84,19 @@ type State struct {
 	// DanglingDVs are live deletion vectors whose referenced data file is not live under exactly that path, or that
 	// reference none.
 	DanglingDVs []*DeleteFile
+}
+
+// Deletes goes over every live delete entry but equality deletes: deletion vectors, then position delete files.
+func (s *State) Deletes() iter.Seq[*DeleteFile] {
+	return func(yield func(*DeleteFile) bool) {
+		for _, files := range [][]*DeleteFile{s.DVs, s.PositionDeletes} {
+			for _, d := range files {
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // DeleteManifests returns the delete manifests with live entries.

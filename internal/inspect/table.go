@@ -85,15 +85,13 @@ func (t *Table) fill(s *snapshot.State) {
 
 func (t *Table) partitions(s *snapshot.State) {
 	byGroup := map[*snapshot.Group]*Partition{}
-	for _, files := range [][]*snapshot.DeleteFile{s.DVs, s.PositionDeletes} {
-		for _, d := range files {
-			p := byGroup[d.Group]
-			if p == nil {
-				p = &Partition{SpecID: d.Group.Key.SpecID, Partition: d.Group.Label}
-				byGroup[d.Group] = p
-			}
-			p.add(d)
+	for d := range s.Deletes() {
+		p := byGroup[d.Group]
+		if p == nil {
+			p = &Partition{SpecID: d.Group.Key.SpecID, Partition: d.Group.Label}
+			byGroup[d.Group] = p
 		}
+		p.add(d)
 	}
 	for _, g := range s.SortedGroups() {
 		if p := byGroup[g]; p != nil {

@@ -49,8 +49,8 @@ func CreateLake(ctx context.Context, dir, name string) (uri string, err error) {
 	return "sqlite://" + path, err
 }
 
-// CreateTable makes table db.NAME in the lake of a folder. location may be under any scheme: nothing but the metadata
-// file is written, into folder.
+// CreateTable makes table db.NAME in the lake of a folder; its files go below the folder of its name. A nil spec is the
+// unpartitioned one.
 func CreateTable(ctx context.Context, dir, catalogName, name string, version int, spec *iceberg.PartitionSpec) error {
 	return withCatalog(dir, catalogName, func(c *icebergsql.Catalog) error {
 		opts := []icebergcatalog.CreateTableOpt{
