@@ -55,6 +55,7 @@ func migrateAndCompact(t *testing.T, lake *testlake.Lake, name, ref string, o ma
 		r, err := maintenance.Run(t.Context(), lake.Catalog, testlake.Ident(name), o)
 		require.NoError(t, err)
 		assert.Equal(t, r.DigestBefore, r.DigestAfter)
+		assert.NotNil(t, r.Skipped, "a list, also in JSON")
 		assert.LessOrEqual(t, r.After.PuffinFiles+r.After.PositionDeleteFiles, r.Before.PuffinFiles+r.Before.PositionDeleteFiles)
 		again, err := maintenance.Run(t.Context(), lake.Catalog, testlake.Ident(name), o)
 		require.NoError(t, err)

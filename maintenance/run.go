@@ -91,7 +91,7 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 	}
 	c := &committer{cat: cat, table: t, plan: p, options: o, results: res, report: report, snapshotID: snapshot.NewSnapshotID()}
 	done, err := c.run(ctx)
-	report.Skipped = append(p.pending.skipped, done.held...)
+	report.Skipped = append(append([]Skip{}, p.pending.skipped...), done.held...) // never nil: it is a list in JSON
 	if errors.Is(err, catalog.ErrUnknown) {
 		return err // a snapshot that refers to the files may exist
 	}
