@@ -2,6 +2,7 @@ package testlake
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,22 +36,25 @@ type entry struct {
 	file iceberg.DataFile
 }
 
-// Read reads what is deleted at a branch, with iceberg-go's readers: a deletion vector hides the position deletes of its
-// data file; position deletes apply within one spec and partition, by sequence number.
+// Read reads what is deleted at a branch; see [ReadSnapshot].
 func (l *Lake) Read(t testing.TB, name, ref string) *Deletes {
-	tbl := l.Load(t, name)
-	snap := tbl.Metadata.SnapshotByName(ref)
+	snap := l.Load(t, name).Metadata.SnapshotByName(ref)
 	require.NotNil(t, snap)
-	return l.ReadSnapshot(t, tbl.Metadata, snap)
+	return l.ReadSnapshot(t, snap)
 }
 
-// ReadSnapshot reads what is deleted at a snapshot.
-func (l *Lake) ReadSnapshot(t testing.TB, meta table.Metadata, snap *table.Snapshot) *Deletes {
-	fs := localIO{l}
+// ReadSnapshot reads what is deleted at a snapshot; see [ReadSnapshot].
+func (l *Lake) ReadSnapshot(t testing.TB, snap *table.Snapshot) *Deletes {
+	return ReadSnapshot(t, localIO{l}, snap)
+}
+
+// ReadSnapshot reads what is deleted at a snapshot, with iceberg-go's readers: a deletion vector hides the position
+// deletes of its data file; position deletes apply within one spec and partition, by sequence number.
+func ReadSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Deletes {
 	manifests, err := snap.Manifests(fs)
 	require.NoError(t, err)
 	out := &Deletes{Positions: map[string][][2]int64{}, Entries: map[string]iceberg.ManifestEntry{}, Puffins: map[string]int{}, FirstRowIDs: map[string]*int64{}}
-	var deletes []entry
+	r := &deletes{t: t, fs: fs, vectors: map[string]entry{}, records: map[string]map[string][]int64{}}
 	for _, m := range manifests {
 		for e, err := range m.Entries(fs, true) {
 			require.NoError(t, err)
@@ -62,52 +66,68 @@ func (l *Lake) ReadSnapshot(t testing.TB, meta table.Metadata, snap *table.Snaps
 				out.FirstRowIDs[f.FilePath()] = f.FirstRowID()
 			case f.ContentType() == iceberg.EntryContentEqDeletes:
 				out.EqualityDeleteFiles++
+			case f.FileFormat() == iceberg.PuffinFile:
+				out.DVs++
+				out.Puffins[f.FilePath()]++
+				if ref := f.ReferencedDataFile(); ref != nil {
+					r.vectors[*ref] = entry{e, f}
+				}
 			default:
-				deletes = append(deletes, entry{e, f})
+				out.PositionDeleteFiles++
+				r.files = append(r.files, entry{e, f})
 			}
 		}
 	}
 	for path, e := range out.Entries {
-		out.Positions[path] = ranges(l.deleted(t, path, e, deletes))
-	}
-	for _, d := range deletes {
-		if d.file.FileFormat() == iceberg.PuffinFile {
-			out.DVs++
-			out.Puffins[d.file.FilePath()]++
-		} else {
-			out.PositionDeleteFiles++
-		}
+		out.Positions[path] = ranges(r.of(path, e))
 	}
 	return out
 }
 
-func (l *Lake) deleted(t testing.TB, path string, data iceberg.ManifestEntry, deletes []entry) []int64 {
-	for _, d := range deletes {
-		if ref := d.file.ReferencedDataFile(); d.file.FileFormat() == iceberg.PuffinFile && ref != nil && *ref == path {
-			require.Equal(t, data.DataFile().SpecID(), d.file.SpecID(), "spec of the deletion vector of %s", path)
-			require.Equal(t, data.DataFile().Partition(), d.file.Partition(), "partition of the deletion vector of %s", path)
-			require.GreaterOrEqual(t, d.SequenceNum(), data.SequenceNum())
-			bitmap, err := dv.ReadDV(localIO{l}, d.file)
-			require.NoError(t, err)
-			var out []int64
-			for p := range bitmap.Positions() {
-				out = append(out, int64(p))
-			}
-			slices.Sort(out)
-			return out
-		}
+// deletes are the live delete entries of a snapshot.
+type deletes struct {
+	t       require.TestingT
+	fs      iceio.IO
+	vectors map[string]entry              // by referenced data file
+	files   []entry                       // position delete files
+	records map[string]map[string][]int64 // of position delete files read so far: by location, then by data file
+}
+
+// of returns the deleted positions of a data file, sorted.
+func (d *deletes) of(path string, data iceberg.ManifestEntry) []int64 {
+	if v, ok := d.vectors[path]; ok {
+		return d.vector(path, data, v)
 	}
 	var out []int64
-	for _, d := range deletes {
-		ref := d.file.ReferencedDataFile()
-		applies := d.file.FileFormat() == iceberg.ParquetFile && d.file.SpecID() == data.DataFile().SpecID() && d.SequenceNum() >= data.SequenceNum() &&
-			equalTuples(d.file.Partition(), data.DataFile().Partition()) && (ref == nil || *ref == path)
-		if applies {
-			out = append(out, l.parquetPositions(t, d.file.FilePath(), path)...)
+	for _, f := range d.files {
+		ref := f.file.ReferencedDataFile()
+		applies := f.file.FileFormat() == iceberg.ParquetFile && f.file.SpecID() == data.DataFile().SpecID() && f.SequenceNum() >= data.SequenceNum() &&
+			equalTuples(f.file.Partition(), data.DataFile().Partition()) && (ref == nil || *ref == path)
+		if !applies {
+			continue
 		}
+		location := f.file.FilePath()
+		if d.records[location] == nil {
+			d.records[location] = readRecords(d.t, d.fs, location)
+		}
+		out = append(out, d.records[location][path]...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+func (d *deletes) vector(path string, data iceberg.ManifestEntry, v entry) []int64 {
+	require.Equal(d.t, data.DataFile().SpecID(), v.file.SpecID(), "spec of the deletion vector of %s", path)
+	require.Equal(d.t, data.DataFile().Partition(), v.file.Partition(), "partition of the deletion vector of %s", path)
+	require.GreaterOrEqual(d.t, v.SequenceNum(), data.SequenceNum())
+	bitmap, err := dv.ReadDV(d.fs, v.file)
+	require.NoError(d.t, err)
+	var out []int64
+	for p := range bitmap.Positions() {
+		out = append(out, int64(p))
+	}
+	slices.Sort(out)
+	return out
 }
 
 func equalTuples(a, b map[int]any) bool {
@@ -129,20 +149,22 @@ func equalTuples(a, b map[int]any) bool {
 	return true
 }
 
-// parquetPositions reads a position delete file record by record, columns by name.
-func (l *Lake) parquetPositions(t testing.TB, location, path string) []int64 {
-	f, err := file.OpenParquetFile(l.local(location), false)
+// readRecords reads a position delete file record by record, columns by name, and returns the positions by data file.
+func readRecords(t require.TestingT, fs iceio.IO, location string) map[string][]int64 {
+	in, err := fs.Open(location)
+	require.NoError(t, err)
+	f, err := file.NewParquetReader(in)
 	require.NoError(t, err)
 	defer f.Close()
 	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
 	require.NoError(t, err)
-	tbl, err := r.ReadTable(t.Context())
+	tbl, err := r.ReadTable(context.Background())
 	require.NoError(t, err)
 	defer tbl.Release()
+	out := map[string][]int64{}
 	if tbl.NumRows() == 0 {
-		return nil
+		return out
 	}
-	var out []int64
 	tr := array.NewTableReader(tbl, 0)
 	defer tr.Release()
 	for tr.Next() {
@@ -150,9 +172,7 @@ func (l *Lake) parquetPositions(t testing.TB, location, path string) []int64 {
 		paths := batch.Column(batch.Schema().FieldIndices("file_path")[0])
 		positions := batch.Column(batch.Schema().FieldIndices("pos")[0]).(*array.Int64)
 		for i := range int(batch.NumRows()) {
-			if paths.ValueStr(i) == path {
-				out = append(out, positions.Value(i))
-			}
+			out[paths.ValueStr(i)] = append(out[paths.ValueStr(i)], positions.Value(i))
 		}
 	}
 	return out
