@@ -57,9 +57,9 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string {
 	if e.Op == OpGetRange {
-		return fmt.Sprintf("%s %s [offset %d, length %d]: %s", e.Op, e.Location, e.Offset, e.Length, text(e.Err))
+		return fmt.Sprintf("%s %s [offset %d, length %d]: %s", e.Op, Shown(e.Location), e.Offset, e.Length, text(e.Err))
 	}
-	return fmt.Sprintf("%s %s: %s", e.Op, e.Location, text(e.Err))
+	return fmt.Sprintf("%s %s: %s", e.Op, Shown(e.Location), text(e.Err))
 }
 
 // Unwrap returns the cause.

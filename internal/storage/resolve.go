@@ -32,12 +32,18 @@ func (s *Store) find(ctx context.Context, location string) (bucket, string, erro
 	if s.isClosed() {
 		return bucket{}, "", fmt.Errorf("storage: %w", fs.ErrClosed)
 	}
-	for _, m := range s.mounts {
-		if key, ok := strings.CutPrefix(location, m.prefix); ok {
-			return m.bucket, key, nil
-		}
+	if err := checkLocation(location); err != nil {
+		return bucket{}, "", err
+	}
+	if m, ok := s.mountOf(location); ok {
+		return m.bucket, location[len(m.prefix):], nil
 	}
 	key, local, err := localKey(location)
+	if local {
+		if refused := s.guard.refuseLocal(location); refused != nil {
+			return bucket{}, "", refused
+		}
+	}
 	if err != nil {
 		return bucket{}, "", err
 	}
@@ -50,6 +56,16 @@ func (s *Store) find(ctx context.Context, location string) (bucket, string, erro
 	}
 	b, err := s.cloud(ctx, location, loc)
 	return b, loc.key, err
+}
+
+// mountOf returns the mount with the longest prefix of location.
+func (s *Store) mountOf(location string) (mounted, bool) {
+	for _, m := range s.mounts {
+		if strings.HasPrefix(location, m.prefix) {
+			return m, true
+		}
+	}
+	return mounted{}, false
 }
 
 // cloud returns the bucket of a location without a mount: the caller's, else our own, opened once.

@@ -43,6 +43,9 @@ type Options struct {
 	// credentials that a REST catalog vends. It may return nil to leave the location to Openers. It is called for every
 	// operation and keeps owning the bucket.
 	Fallback func(ctx context.Context, location string) (*blob.Bucket, error)
+	// Renewal, if set, is called before every operation and returns what replaces the credentials that are in use at
+	// that moment. When the store no longer takes them, that is called, and if it succeeds the request is repeated once.
+	Renewal func() func(context.Context) error
 	// Openers adds URL schemes, or replaces the built-in s3, s3a and s3n.
 	Openers map[string]OpenBucketFunc
 	// Retry bounds the repetition of failed requests.
@@ -59,6 +62,12 @@ const defaultSinglePutSize = 16 << 20
 
 // Store is a set of object stores, addressed by location. It is safe for concurrent use.
 type Store struct {
+	*core
+	guard guard
+}
+
+// core is what a store shares with those that [Store.ForTable] makes of it.
+type core struct {
 	opts     Options
 	mounts   []mounted // longest prefix first
 	local    *blob.Bucket
@@ -96,7 +105,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, local: local, opened: map[cloudRoot]*opening{}}
+	s := &Store{core: &core{opts: opts, local: local, opened: map[cloudRoot]*opening{}}}
 	for _, m := range opts.Mounts {
 		if err := s.mount(ctx, m); err != nil {
 			return nil, errors.Join(err, s.Close())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -81,8 +82,8 @@ func (b *bucket) Attributes(ctx context.Context, key string) (*driver.Attributes
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return nil, notExist("stat", key)
+	if err := regular("stat", key, info); err != nil {
+		return nil, err
 	}
 	return &driver.Attributes{
 		ContentType: contentType,
@@ -139,6 +140,17 @@ func fileName(ctx context.Context, key string) (string, error) {
 	return "./" + key, nil
 }
 
+// regular says whether a file is an object: a directory is none, and a device or pipe has no bytes of its own.
+func regular(op, key string, info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return notExist(op, key)
+	case !info.Mode().IsRegular():
+		return &fs.PathError{Op: op, Path: key, Err: fmt.Errorf("%w: it is not a regular file", ErrInvalidKey)}
+	}
+	return nil
+}
+
 func notExist(op, key string) error {
 	return &fs.PathError{Op: op, Path: key, Err: fs.ErrNotExist}
 }
@@ -154,13 +166,13 @@ func (b *bucket) NewRangeReader(ctx context.Context, key string, offset, length 
 			return nil, err
 		}
 	}
-	f, err := b.tree.open(name)
+	f, err := b.tree.openFile(name, os.O_RDONLY|syscall.O_NONBLOCK) // a named pipe must not block
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = notExist("open", key)
+	if err == nil {
+		err = regular("open", key, info)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
