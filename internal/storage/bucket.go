@@ -28,6 +28,18 @@ type bucket struct {
 	local bool
 	// s3 is nil when the bucket is not on S3 or hides its client.
 	s3 *s3Direct
+	// closeIdle, if set, closes the connections of the bucket that are idle.
+	closeIdle func()
+}
+
+func (b bucket) close() error {
+	if b.blob == nil {
+		return nil
+	}
+	if b.closeIdle != nil {
+		defer b.closeIdle()
+	}
+	return b.blob.Close()
 }
 
 // openMount opens the URL of a mount.
@@ -66,7 +78,7 @@ func (s *Store) openMountBucket(ctx context.Context, u *url.URL) (bucket, error)
 		if err != nil {
 			return bucket{}, scrub(err, u)
 		}
-		return bucket{blob: b, s3: newS3Direct(b, u.Host, opener.Options)}, nil
+		return ownS3(ctx, b, u.Host, opener.Options)
 	default:
 		return bucket{}, fmt.Errorf("%w: this build cannot open URLs of scheme %q; use file, mem or s3", ErrUnknownScheme, u.Scheme)
 	}
@@ -100,22 +112,39 @@ func takePrefix(u *url.URL) string {
 // openCloud opens the bucket of a location without a mount.
 func (s *Store) openCloud(ctx context.Context, loc cloudLocation) (bucket, error) {
 	u := &url.URL{Scheme: loc.scheme, Host: loc.authority}
-	open, ok := s.opts.Openers[loc.scheme]
-	if !ok {
-		switch loc.scheme {
-		case "s3", "s3a", "s3n":
-			open = openIcebergS3
-		default:
-			return bucket{}, fmt.Errorf(
-				"%w: nothing is configured for %s://%s; add it under storage: as {prefix: %q, url: ...}",
-				ErrUnknownScheme, loc.scheme, loc.authority, loc.scheme+"://"+loc.authority+"/")
+	if open, ok := s.opts.Openers[loc.scheme]; ok {
+		b, err := open(ctx, u, s.opts.Properties)
+		if err != nil {
+			return bucket{}, err
 		}
+		return bucket{blob: b, s3: newS3Direct(b, loc.authority, s3blob.Options{})}, nil
 	}
-	b, err := open(ctx, u, s.opts.Properties)
-	if err != nil {
+	switch loc.scheme {
+	case "s3", "s3a", "s3n":
+		b, err := openIcebergS3(ctx, u, s.opts.Properties)
+		if err != nil {
+			return bucket{}, err
+		}
+		return ownS3(ctx, b, loc.authority, s3blob.Options{})
+	default:
+		return bucket{}, fmt.Errorf(
+			"%w: nothing is configured for %s://%s; add it under storage: as {prefix: %q, url: ...}",
+			ErrUnknownScheme, loc.scheme, loc.authority, loc.scheme+"://"+loc.authority+"/")
+	}
+}
+
+// ownS3 opens a bucket again with connections of its own, which end with it.
+func ownS3(ctx context.Context, b *blob.Bucket, name string, opts s3blob.Options) (bucket, error) {
+	direct := newS3Direct(b, name, opts)
+	if direct == nil {
+		return bucket{blob: b}, nil
+	}
+	client, closeIdle := OwnConnections(direct.client)
+	own, err := s3blob.OpenBucket(ctx, client, name, &opts)
+	if err = errors.Join(err, b.Close()); err != nil {
 		return bucket{}, err
 	}
-	return bucket{blob: b, s3: newS3Direct(b, loc.authority, s3blob.Options{})}, nil
+	return bucket{blob: own, s3: newS3Direct(own, name, opts), closeIdle: closeIdle}, nil
 }
 
 // openIcebergS3 opens an S3 bucket the way iceberg-go does for the FileIO properties of a table.

@@ -88,7 +88,8 @@ func awsKind(op *smithy.OperationError) error {
 		return ErrExists
 	case "InvalidRange":
 		return ErrBeyondEnd
-	case "AccessDenied", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
+	case "AccessDenied", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken",
+		"ExpiredTokenException", "InvalidToken", "TokenRefreshRequired":
 		return ErrPermission
 	}
 	switch httpStatus(op) {
@@ -117,6 +118,26 @@ func httpStatus(err error) int {
 		return re.HTTPStatusCode()
 	}
 	return 0
+}
+
+// staleCredentials tells whether a store on S3 refused a request because of its credentials and not of what they allow.
+// A HEAD has no body that would tell these apart.
+func staleCredentials(err error) bool {
+	var op *smithy.OperationError
+	if !errors.As(err, &op) {
+		return false
+	}
+	var api smithy.APIError
+	if !errors.As(op, &api) {
+		return false
+	}
+	switch api.ErrorCode() {
+	case "ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken", "TokenRefreshRequired":
+		return true
+	case "Forbidden", "BadRequest":
+		return op.Operation() == "HeadObject"
+	}
+	return false
 }
 
 // Transient tells whether err may pass when the operation is repeated later: a fault of the store or the network, not a

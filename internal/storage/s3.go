@@ -3,8 +3,10 @@ package storage
 import (
 	"bytes"
 	"context"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
@@ -79,4 +81,29 @@ func s3Reply(r *blob.Reader) (*s3.GetObjectOutput, bool) {
 		return nil, false
 	}
 	return &out, true
+}
+
+// OwnConnections returns a client like c whose connections nobody else uses, and a function that closes those that are
+// idle. The SDK's own HTTP client cannot be told to, so that its connections outlive everything that used them.
+func OwnConnections(c *s3.Client, more ...func(*s3.Options)) (own *s3.Client, closeIdle func()) {
+	closeIdle = func() {}
+	own = s3.New(c.Options(), append([]func(*s3.Options){func(o *s3.Options) {
+		sdk, ok := o.HTTPClient.(*awshttp.BuildableClient)
+		if !ok {
+			return
+		}
+		transport := sdk.GetTransport()
+		o.HTTPClient = &http.Client{Transport: transport, Timeout: sdk.GetTimeout(), CheckRedirect: limitRedirects}
+		closeIdle = transport.CloseIdleConnections
+	}}, more...)...)
+	return own, closeIdle
+}
+
+// limitRedirects follows what the SDK's own client follows: redirects that keep method and body.
+func limitRedirects(r *http.Request, via []*http.Request) error {
+	const most = 10
+	if code := r.Response.StatusCode; len(via) < most && (code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect) {
+		return nil
+	}
+	return http.ErrUseLastResponse
 }

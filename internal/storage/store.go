@@ -146,13 +146,11 @@ func (s *Store) Close() error {
 
 	errs := []error{s.local.Close()}
 	for _, m := range s.mounts {
-		errs = append(errs, m.bucket.blob.Close())
+		errs = append(errs, m.bucket.close())
 	}
 	for _, o := range opened {
 		o.once.Do(func() {}) // waits for one that is being opened
-		if o.bucket.blob != nil {
-			errs = append(errs, o.bucket.blob.Close())
-		}
+		errs = append(errs, o.bucket.close())
 	}
 	return errors.Join(errs...)
 }
