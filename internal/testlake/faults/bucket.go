@@ -45,7 +45,7 @@ func (b *bucket) run(ctx context.Context, op, key string, do func(d damage) erro
 // hidden returns the error for an object that a stale store does not show yet, else nil.
 func (b *bucket) hidden(d damage, op, key string) error {
 	if d == stale && b.script.fresh(key) {
-		return notThere(op)
+		return storeError(op, missing)
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ type answer string
 const (
 	truth       answer = ""
 	denied      answer = "fail"
+	missing     answer = "404" // of what a stale store does not show
 	notMatched  answer = "412"
 	tooMany     answer = "429"
 	unavailable answer = "503"

@@ -20,6 +20,8 @@ var errOnPurpose = errors.New("broken on purpose")
 // s3Status returns the HTTP status and the S3 error code of an answer of a store.
 func s3Status(a answer) (status int, code string) {
 	switch a {
+	case missing:
+		return http.StatusNotFound, "NoSuchKey"
 	case notMatched:
 		return http.StatusPreconditionFailed, "PreconditionFailed"
 	case tooMany:
@@ -34,20 +36,28 @@ func s3Status(a answer) (status int, code string) {
 // storeError returns the error that the AWS SDK has for an answer.
 func storeError(op string, a answer) error {
 	if a == reset {
-		return &smithy.OperationError{ServiceID: "S3", OperationName: op, Err: &smithyhttp.RequestSendError{Err: connectionReset()}}
+		return &smithy.OperationError{ServiceID: "S3", OperationName: s3Operation(op), Err: &smithyhttp.RequestSendError{Err: connectionReset()}}
 	}
 	status, code := s3Status(a)
-	return apiError(op, status, code)
-}
-
-// notThere is the error for an object that a store does not show.
-func notThere(op string) error { return apiError(op, http.StatusNotFound, "NoSuchKey") }
-
-func apiError(op string, status int, code string) error {
-	return &smithy.OperationError{ServiceID: "S3", OperationName: op, Err: &smithyhttp.ResponseError{
+	return &smithy.OperationError{ServiceID: "S3", OperationName: s3Operation(op), Err: &smithyhttp.ResponseError{
 		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}}},
 		Err:      &smithy.GenericAPIError{Code: code, Message: errOnPurpose.Error()},
 	}}
+}
+
+func s3Operation(op string) string {
+	switch op {
+	case opPut:
+		return "PutObject"
+	case opDelete:
+		return "DeleteObject"
+	case opHead:
+		return "HeadObject"
+	case opList:
+		return "ListObjectsV2"
+	default:
+		return "GetObject"
+	}
 }
 
 func connectionReset() error {

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,7 +37,7 @@ func (w when) due(n int) bool {
 
 // Parse reads a script. An error names the line and what can stand in its place.
 func Parse(script string) (*Script, error) {
-	s := &Script{counts: map[string]int{}, written: map[string]bool{}}
+	s := &Script{counts: map[string]int{}, written: map[string]bool{}, replies: map[string]*httptest.ResponseRecorder{}}
 	for i, line := range strings.Split(script, "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

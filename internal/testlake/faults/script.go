@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -23,6 +24,9 @@ type Script struct {
 	written map[string]bool // keys, for stale
 	crashed bool
 	onCrash []func()
+	replies map[string]*httptest.ResponseRecorder // of lists and loads over HTTP, by request, for stale
+
+	order sync.Mutex // held by the one write over HTTP that is under way
 }
 
 // New parses a script or fails the test.

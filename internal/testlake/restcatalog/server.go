@@ -25,7 +25,9 @@ type Options struct {
 	PageSize      int               // largest page of a listing; default unlimited
 	Config        map[string]string // handed out with every table
 	Mounts        []storage.Mount   // where locations are, for the catalog itself
-	IgnoreParent  bool              // lists the top namespaces whatever parent is asked for, as catalogs without levels may
+	// Front, if set, is put in front of the catalog.
+	Front        func(healthy http.Handler) http.Handler
+	IgnoreParent bool // lists the top namespaces whatever parent is asked for, as catalogs without levels may
 }
 
 // Server is a running catalog.
@@ -59,7 +61,11 @@ func New(t testing.TB, o Options) *Server {
 		o.TokenLifetime = time.Hour
 	}
 	s := &Server{options: o, store: store, tables: map[string]*entry{}, views: map[string]bool{}, namespaces: map[string]bool{}, tokens: map[string]bool{}}
-	s.server = httptest.NewServer(s.routes())
+	handler := s.routes()
+	if o.Front != nil {
+		handler = o.Front(handler)
+	}
+	s.server = httptest.NewServer(handler)
 	t.Cleanup(func() {
 		s.server.Close()
 		require.NoError(t, store.Close())

@@ -16,15 +16,18 @@ import (
 
 // Request is a request that the server saw.
 type Request struct {
-	Method, Bucket, Key, Range string
+	Method, Bucket, Key, Query, Range string
 }
 
 // Server is a running server.
 type Server struct {
 	URL string
 
+	healthy http.Handler
+
 	mu       sync.Mutex
 	requests []Request
+	front    http.Handler
 }
 
 // New starts a server with empty buckets for the time of a test.
@@ -33,22 +36,32 @@ func New(t testing.TB, buckets ...string) *Server {
 	for _, name := range buckets {
 		require.NoError(t, backend.CreateBucket(name))
 	}
-	healthy := gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s := &Server{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.record(r)
-		healthy.ServeHTTP(w, r)
-	}))
+	s := &Server{healthy: gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()}
+	s.Use(nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.record(r).ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
 
-func (s *Server) record(r *http.Request) {
+// Use puts something in front of the server from the next request on, and nothing when it is nil.
+func (s *Server) Use(middleware func(healthy http.Handler) http.Handler) {
+	front := s.healthy
+	if middleware != nil {
+		front = middleware(s.healthy)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.front = front
+}
+
+// record notes a request and returns who answers it.
+func (s *Server) record(r *http.Request) http.Handler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	s.requests = append(s.requests, Request{Method: r.Method, Bucket: bucket, Key: key, Range: r.Header.Get("Range")})
+	s.requests = append(s.requests, Request{Method: r.Method, Bucket: bucket, Key: key, Query: r.URL.RawQuery, Range: r.Header.Get("Range")})
+	return s.front
 }
 
 // Take returns the requests since it was last called.
