@@ -31,14 +31,14 @@ func backends() []backend {
 			return open(t, storage.Options{}), "file://" + t.TempDir() + "/"
 		}},
 		{"S3 with mapping", func(t *testing.T) (*storage.Store, string) {
-			return openMounted(t, newS3Lab(t).mountURL("lake")), "s3://lake/"
+			return openMounted(t, newS3Lab(t).MountURL("lake")), "s3://lake/"
 		}},
 		{"S3 with mapping to a folder", func(t *testing.T) (*storage.Store, string) {
-			u := strings.Replace(newS3Lab(t).mountURL("lake"), "?", "/some/dir?", 1)
+			u := strings.Replace(newS3Lab(t).MountURL("lake"), "?", "/some/dir?", 1)
 			return openMounted(t, u), "s3://lake/"
 		}},
 		{"S3 by properties", func(t *testing.T) (*storage.Store, string) {
-			return open(t, storage.Options{Properties: newS3Lab(t).properties()}), "s3a://other/"
+			return open(t, storage.Options{Properties: newS3Lab(t).Properties()}), "s3a://other/"
 		}},
 	}
 }

@@ -52,7 +52,7 @@ func TestRangeFaults(t *testing.T) {
 func labStore(t *testing.T, data []byte) (*s3Lab, *storage.Store) {
 	t.Helper()
 	lab := newS3Lab(t)
-	s := openMounted(t, lab.mountURL("lake"))
+	s := openMounted(t, lab.MountURL("lake"))
 	write(t, s, "s3://lake/x", data)
 	return lab, s
 }
@@ -62,13 +62,13 @@ const hangUps = 1
 
 func wantRequests(t *testing.T, lab *s3Lab, n int, byteRange string) {
 	t.Helper()
-	seen := lab.seen()
+	seen := lab.Take()
 	if len(seen) != n && len(seen) != n+hangUps {
 		t.Errorf("the server saw %d requests, want %d: %+v", len(seen), n, seen)
 	}
 	for _, r := range seen {
-		if r.byteRange != byteRange {
-			t.Errorf("the server saw range %q, want %q", r.byteRange, byteRange)
+		if r.Range != byteRange {
+			t.Errorf("the server saw range %q, want %q", r.Range, byteRange)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestCancellationEndsThePauseBetweenAttempts(t *testing.T) {
 	lab := newS3Lab(t)
 	lab.breakWith(first(1000, status(http.StatusServiceUnavailable, "SlowDown")))
 	s := open(t, storage.Options{
-		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: lab.mountURL("lake")}},
+		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: lab.MountURL("lake")}},
 		Retry:  storage.RetryOptions{BaseDelay: time.Hour, MaxDelay: time.Hour},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -199,7 +199,7 @@ func TestObserverSeesEveryAttempt(t *testing.T) {
 	lab := newS3Lab(t)
 	var seen []string
 	s := open(t, storage.Options{
-		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: lab.mountURL("lake")}},
+		Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: lab.MountURL("lake")}},
 		Observe: func(op storage.Op, took time.Duration, err error) {
 			seen = append(seen, fmt.Sprintf("%s ok=%t", op, err == nil && took >= 0))
 		},

@@ -59,7 +59,7 @@ func TestWritesSurviveFaults(t *testing.T) {
 			if err := put(s, "s3://lake/new", []byte("x")); !errors.Is(err, storage.ErrPermission) {
 				t.Errorf("got %v", err)
 			}
-			if seen := lab.seen(); len(seen) != 1 {
+			if seen := lab.Take(); len(seen) != 1 {
 				t.Errorf("requests: %+v", seen)
 			}
 			lab.breakWith(nil)
@@ -110,8 +110,8 @@ func TestAbortOfAnUploadInParts(t *testing.T) {
 	if err := w.Abort(); err != nil {
 		t.Error(err)
 	}
-	seen := lab.seen()
-	if last := seen[len(seen)-1]; last.method != http.MethodDelete || !strings.Contains(last.query, "uploadId=") {
+	seen := lab.Take()
+	if last := seen[len(seen)-1]; last.Method != http.MethodDelete || !strings.Contains(last.Query, "uploadId=") {
 		t.Errorf("the parts stay in the store: %+v", seen)
 	}
 	wantListed(t, s, "s3://lake/", "x")

@@ -80,14 +80,14 @@ func TestOpenersServeMountsAndLocations(t *testing.T) {
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	lab := newS3Lab(t)
-	owner := open(t, storage.Options{Properties: lab.properties()})
+	owner := open(t, storage.Options{Properties: lab.Properties()})
 	write(t, owner, "s3://lake/x", []byte("in S3"))
 	vended, err := memblob.OpenBucket(nil), error(nil)
 	t.Cleanup(func() { _ = vended.Close() })
 	asked := 0
 	s := open(t, storage.Options{
 		Mounts:     []storage.Mount{{Prefix: "s3://mapped/", URL: "mem://"}},
-		Properties: lab.properties(),
+		Properties: lab.Properties(),
 		Fallback: func(_ context.Context, location string) (*blob.Bucket, error) {
 			asked++
 			if strings.HasPrefix(location, "s3://lake/") {
