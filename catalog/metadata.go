@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +17,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// metadataLimit bounds what a compressed metadata file may grow to.
-const metadataLimit = 1 << 30
+// Bounds of what a compressed metadata file may grow to, in bytes. Metadata repeats itself, so it compresses well, but
+// not as well as a file that was made to fill the memory.
+const (
+	metadataFloor = 64 << 20
+	metadataRatio = 100
+	metadataLimit = 1 << 30
+)
 
 // readMetadata reads and parses a table metadata file; raw is its JSON.
 func readMetadata(ctx context.Context, store *storage.Store, location string) (table.Metadata, []byte, error) {
@@ -52,9 +56,10 @@ func gunzip(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := io.ReadAll(io.LimitReader(r, metadataLimit+1))
-	if err == nil && len(out) > metadataLimit {
-		err = fmt.Errorf("decompresses to more than %d bytes", metadataLimit)
+	limit := min(metadataFloor+metadataRatio*int64(len(data)), metadataLimit)
+	out, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(out)) > limit {
+		err = fmt.Errorf("its %d bytes decompress to more than %d", len(data), limit)
 	}
 	return out, err
 }
@@ -65,7 +70,11 @@ func writeMetadata(ctx context.Context, current *Table, raw []byte, updates []ta
 	if err != nil {
 		return "", err
 	}
-	data, err := encodeMetadata(next, current.Metadata, raw)
+	root, err := storage.TableRoot(next.Location())
+	if err != nil {
+		return "", err
+	}
+	data, err := mergeMetadata(raw, current.Metadata, next)
 	if err != nil {
 		return "", err
 	}
@@ -76,55 +85,9 @@ func writeMetadata(ctx context.Context, current *Table, raw []byte, updates []ta
 		}
 		suffix = ".gz.metadata.json"
 	}
-	dir := next.Properties()["write.metadata.path"]
-	if dir == "" {
-		dir = next.Location() + "/metadata"
-	}
-	location := fmt.Sprintf("%s/%05d-%s%s", strings.TrimSuffix(dir, "/"), metadataVersion(current.MetadataLocation)+1, uuid.NewString(), suffix)
+	dir := storage.WriteDir(root, next.Properties()["write.metadata.path"], "metadata")
+	location := fmt.Sprintf("%s/%05d-%s%s", dir, metadataVersion(current.MetadataLocation)+1, uuid.NewString(), suffix)
 	return location, current.Store.WriteFile(ctx, location, data)
-}
-
-// encodeMetadata keeps the top-level fields of the old metadata that iceberg-go does not know, so that what another
-// engine put there is not lost.
-func encodeMetadata(next, old table.Metadata, raw []byte) ([]byte, error) {
-	data, err := json.Marshal(next)
-	if err != nil {
-		return nil, err
-	}
-	var fields, before, known map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &before); err != nil {
-		return nil, err
-	}
-	again, err := json.Marshal(old)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(again, &known); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	kept := false
-	for key, value := range before {
-		if _, ok := known[key]; !ok && fields[key] == nil && !emptyJSON(value) {
-			fields[key] = value
-			kept = true
-		}
-	}
-	if !kept {
-		return data, nil
-	}
-	return json.Marshal(fields)
-}
-
-// emptyJSON says that a field holds nothing, as optional lists that iceberg-go leaves out often do.
-func emptyJSON(v json.RawMessage) bool {
-	switch strings.TrimSpace(string(v)) {
-	case "null", "[]", "{}", `""`:
-		return true
-	}
-	return false
 }
 
 func compress(data []byte) ([]byte, error) {

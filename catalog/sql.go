@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 
@@ -26,6 +28,7 @@ type sqlCatalog struct {
 	dialect dialect
 	typed   bool // the schema has the column iceberg_type (version V1)
 	store   *storage.Store
+	timeout time.Duration // of one statement
 }
 
 // dialect is what differs between databases.
@@ -47,8 +50,8 @@ func openSQL(ctx context.Context, o Options) (Closer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	c := &sqlCatalog{name: o.Name, db: db, dialect: d, store: store}
-	if err := c.probe(ctx); err != nil {
+	c := &sqlCatalog{name: o.Name, db: db, dialect: d, store: store, timeout: cmp.Or(o.Timeout, defaultTimeout)}
+	if err := c.patiently(ctx, c.probe); err != nil {
 		return nil, errors.Join(fmt.Errorf("catalog %s: %w", o.Name, err), c.Close())
 	}
 	return c, nil
@@ -62,7 +65,7 @@ func parseSQL(uri string) (dialect, string, error) {
 		if !strings.HasPrefix(path, "/") {
 			return dialect{}, "", errors.New("uri: want sqlite:///ABSOLUTE/PATH")
 		}
-		dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_pragma=busy_timeout(10000)"}
+		dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_pragma=busy_timeout(0)"}
 		return dialect{driver: "sqlite"}, dsn.String(), nil
 	case strings.HasPrefix(uri, "postgres://"), strings.HasPrefix(uri, "postgresql://"):
 		return dialect{driver: "pgx", number: true}, uri, nil
@@ -122,8 +125,11 @@ func (c *sqlCatalog) pointer(ctx context.Context, identifier []string) (string, 
 	}
 	var location sql.NullString
 	namespace, name := split(identifier)
-	row := c.db.QueryRowContext(ctx, c.bind("SELECT metadata_location"+c.where()+" AND table_namespace = ? AND table_name = ?"), c.name, namespace, name)
-	switch err := row.Scan(&location); {
+	query := c.bind("SELECT metadata_location" + c.where() + " AND table_namespace = ? AND table_name = ?")
+	err := c.patiently(ctx, func(ctx context.Context) error {
+		return c.db.QueryRowContext(ctx, query, c.name, namespace, name).Scan(&location)
+	})
+	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, ErrNotFound)
 	case err != nil:
@@ -150,7 +156,8 @@ func (c *sqlCatalog) load(ctx context.Context, identifier []string) (*Table, []b
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &Table{Catalog: c.name, Identifier: identifier, MetadataLocation: location, Store: c.store}
+	t := &Table{Catalog: c.name, Identifier: identifier, MetadataLocation: location}
+	t.Store = c.store.ForTable(t.Name(), location)
 	meta, raw, err := readMetadata(ctx, c.store, location)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", t.Name(), err)
@@ -160,18 +167,28 @@ func (c *sqlCatalog) load(ctx context.Context, identifier []string) (*Table, []b
 }
 
 // List returns the tables of the catalog.
-func (c *sqlCatalog) List(ctx context.Context, namespace []string) ([][]string, error) {
-	rows, err := c.db.QueryContext(ctx, c.bind("SELECT table_namespace, table_name"+c.where()+" ORDER BY table_namespace, table_name"), c.name)
+func (c *sqlCatalog) List(ctx context.Context, namespace []string) (out [][]string, err error) {
+	err = c.patiently(ctx, func(ctx context.Context) error {
+		out, err = c.list(ctx, strings.Join(namespace, "."))
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("listing catalog %s: %w", c.name, err)
 	}
+	return out, nil
+}
+
+func (c *sqlCatalog) list(ctx context.Context, prefix string) ([][]string, error) {
+	rows, err := c.db.QueryContext(ctx, c.bind("SELECT table_namespace, table_name"+c.where()+" ORDER BY table_namespace, table_name"), c.name)
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
-	prefix := strings.Join(namespace, ".")
 	var out [][]string
 	for rows.Next() {
 		var ns, name string
 		if err := rows.Scan(&ns, &name); err != nil {
-			return nil, fmt.Errorf("listing catalog %s: %w", c.name, err)
+			return nil, err
 		}
 		if prefix == "" || ns == prefix || strings.HasPrefix(ns, prefix+".") {
 			out = append(out, append(strings.Split(ns, "."), name))

@@ -17,7 +17,9 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -113,13 +115,35 @@ func TestCompressedMetadataIsReadUnderEitherNameAndWrittenWhenTheTableSaysSo(t *
 	}
 }
 
-func TestMetadataGoesWhereTheTableWantsIt(t *testing.T) {
+func TestMetadataGoesWhereTheTableWantsItBelowItsLocationAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	l := sqliteLab(t)
-	l.create(t, map[string]string{"write.metadata.path": "file://" + l.dir + "/elsewhere/"}, "db", "t")
-	c := l.open(t)
-	require.NoError(t, commit(t, c, load(t, c, "db", "t"), "main", 1))
-	assert.True(t, strings.HasPrefix(load(t, c, "db", "t").MetadataLocation, "file://"+l.dir+"/elsewhere/00001-"))
+	location := "file://" + l.dir + "/db/t"
+	for property, want := range map[string]string{
+		location + "/elsewhere/": "/elsewhere/00001-", "file://" + l.dir + "/elsewhere": "/metadata/00001-", location + "/../x": "/metadata/00001-",
+		l.dir + "/db/t/x": "/metadata/00001-", "s3://bucket/x": "/metadata/00001-", "relative": "/metadata/00001-",
+	} {
+		name := uuid.NewString()
+		l.write(t, testlake.NewMetadata(t, location, map[string]string{"write.metadata.path": property}), "00000-a.metadata.json", "db", name)
+		c := l.open(t)
+		require.NoError(t, commit(t, c, load(t, c, "db", name), "main", 1))
+		assert.True(t, strings.HasPrefix(load(t, c, "db", name).MetadataLocation, location+want), "%s: %s", property, load(t, c, "db", name).MetadataLocation)
+	}
+	assert.NoDirExists(t, l.dir+"/elsewhere")
+}
+
+func TestATableWhoseLocationIsNoPlaceForATableIsNotCommittedTo(t *testing.T) {
+	t.Parallel()
+	l := sqliteLab(t)
+	for i, location := range []string{"/", "file:///", "relative", "file:///tmp/../etc", "s3://"} {
+		name := fmt.Sprintf("t%d", i)
+		l.write(t, testlake.NewMetadata(t, location, nil), "00000-a.metadata.json", "db", name)
+		c := l.open(t)
+		err := commit(t, c, load(t, c, "db", name), "main", 1)
+		require.ErrorIs(t, err, catalog.ErrRefused, location)
+		require.ErrorIs(t, err, storage.ErrRefusedLocation, location)
+		assert.Empty(t, load(t, c, "db", name).Metadata.Snapshots())
+	}
 }
 
 func TestTheDatabaseRemembersThePreviousMetadata(t *testing.T) {
