@@ -62,6 +62,9 @@ type CommitError struct {
 	Outcome error // ErrConflict, ErrUnknown or ErrRefused
 	Table   string
 	Err     error
+	// RetryAfter is for how long the catalog asked not to be called again, within [storage.RetryOptions.MaxAsked]; 0
+	// when it did not.
+	RetryAfter time.Duration
 }
 
 // Error says which table, which outcome and why.
@@ -69,6 +72,12 @@ func (e *CommitError) Error() string { return fmt.Sprintf("%s: %v: %v", e.Table,
 
 // Unwrap lets errors.Is find both the outcome and the cause.
 func (e *CommitError) Unwrap() []error { return []error{e.Outcome, e.Err} }
+
+// lostRace says that a requirement of a commit did not hold. Catalogs that check requirements with iceberg-go, or behind
+// an interface that knows no conflicts, say so in plain text only.
+func lostRace(err error) bool {
+	return err != nil && strings.Contains(strings.ToLower(err.Error()), "requirement failed")
+}
 
 // Options describe one catalog.
 type Options struct {
@@ -83,13 +92,16 @@ type Options struct {
 	SigV4Region, SigV4Name                    string
 	Headers                                   map[string]string
 	TLS                                       TLSOptions
-	Timeout                                   time.Duration // of one request; default 2 minutes
+
+	// Timeout bounds one request to the catalog; 0 means 2 minutes. For a locked SQLite database it is at most 10 s.
+	Timeout time.Duration
 
 	// Properties pass through to the catalog and to the file IO of its tables.
 	Properties map[string]string
 	// Mounts say where location prefixes really are.
 	Mounts []storage.Mount
-	// Retry says how often a request to a store is sent, and with what pauses.
+	// Retry says how often a request to a store is sent, and a request to load or to list, and with what pauses. A commit
+	// is sent once.
 	Retry storage.RetryOptions
 }
 

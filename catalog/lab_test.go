@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/restcatalog"
@@ -115,10 +116,14 @@ func restLab(t *testing.T) *lab {
 	return l
 }
 
+// attempts is how often a request to load or to list is sent at most.
+const attempts = 3
+
 // faultyREST is a REST catalog that asks for a token, with small pages and a prefix.
 func faultyREST(t *testing.T, o catalog.Options) (*lab, *restcatalog.Server) {
 	s := restcatalog.New(t, restcatalog.Options{Prefix: "some/prefix", Credential: "id:secret", PageSize: 2})
 	o.Name, o.Type, o.URI, o.Credential, o.Warehouse = catalogName, "rest", s.URL, "id:secret", "wh"
+	o.Retry = storage.RetryOptions{Attempts: attempts, BaseDelay: time.Millisecond}
 	return &lab{
 		dir: t.TempDir(), open: opener(o), overtaken: catalog.ErrRefused,
 		put:  s.Put,

@@ -30,11 +30,11 @@ const defaultTimeout = 2 * time.Minute
 type restCatalog struct {
 	options   Options
 	transport *http.Transport
+	tokens    *tokens // nil when requests are not authorized with tokens
+	client    *rest.Catalog
 
-	renewing sync.Mutex // held while a client connects anew
-	mu       sync.Mutex
-	client   *rest.Catalog
-	files    map[string]*tableFiles // by table name
+	mu    sync.Mutex
+	files map[string]*tableFiles // by table name
 }
 
 func openREST(ctx context.Context, o Options) (Closer, error) {
@@ -46,28 +46,36 @@ func openREST(ctx context.Context, o Options) (Closer, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
 	transport.ResponseHeaderTimeout = o.Timeout
-	c := &restCatalog{options: o, transport: transport, files: map[string]*tableFiles{}}
-	if c.client, err = c.connect(ctx); err != nil {
+	c := &restCatalog{options: o, transport: transport, tokens: newTokens(o, transport), files: map[string]*tableFiles{}}
+	if err := c.connect(ctx); err != nil {
 		transport.CloseIdleConnections()
 		return nil, err
 	}
 	return c, nil
 }
 
-// connect makes a client: it asks for a token, if there is a credential, and for the catalog's configuration.
-func (c *restCatalog) connect(ctx context.Context) (*rest.Catalog, error) {
+// connect makes the client, which asks for the catalog's configuration.
+func (c *restCatalog) connect(ctx context.Context) error {
 	opts, err := restOptions(c.options)
 	if err != nil {
-		return nil, fmt.Errorf("catalog %s: %w", c.options.Name, err)
+		return fmt.Errorf("catalog %s: %w", c.options.Name, err)
 	}
-	opts = append(opts, rest.WithCustomTransport(&tracingTransport{next: c.transport}))
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	client, err := rest.NewCatalog(ctx, c.options.Name, c.options.URI, opts...)
+	opts = append(opts, rest.WithCustomTransport(&tracingTransport{next: c.transport, retry: c.options.Retry, rename: !c.options.SigV4}))
+	if c.tokens != nil {
+		opts = append(opts, rest.WithAuthManager(c.tokens))
+	}
+	x, err := c.read(ctx, func(ctx context.Context) (err error) {
+		keepReply(ctx)
+		c.client, err = rest.NewCatalog(ctx, c.options.Name, c.options.URI, opts...)
+		return err
+	})
+	if err == nil && c.tokens != nil {
+		err = c.tokens.configure(c.options, x.reply.Bytes())
+	}
 	if err != nil {
-		return nil, fmt.Errorf("catalog %s at %s: %w", c.options.Name, storage.RedactURL(c.options.URI), err)
+		return fmt.Errorf("catalog %s at %s: %w", c.options.Name, storage.RedactURL(c.options.URI), err)
 	}
-	return client, nil
+	return nil
 }
 
 func restOptions(o Options) ([]rest.Option, error) {
@@ -80,24 +88,13 @@ func restOptions(o Options) ([]rest.Option, error) {
 	if o.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(o.Warehouse))
 	}
-	if o.Credential != "" {
-		opts = append(opts, rest.WithCredential(o.Credential))
-	}
-	if o.Token != "" {
-		opts = append(opts, rest.WithOAuthToken(o.Token))
-	}
-	if o.Scope != "" {
-		opts = append(opts, rest.WithScope(o.Scope))
-	}
 	if len(o.Headers) > 0 {
 		opts = append(opts, rest.WithHeaders(o.Headers))
 	}
 	if o.OAuth2ServerURI != "" {
-		u, err := url.Parse(o.OAuth2ServerURI)
-		if err != nil {
+		if _, err := url.Parse(o.OAuth2ServerURI); err != nil {
 			return nil, fmt.Errorf("oauth2_server_uri: %w", err)
 		}
-		opts = append(opts, rest.WithAuthURI(u))
 	}
 	if o.SigV4 {
 		opts = append(opts, rest.WithSigV4RegionSvc(o.SigV4Region, o.SigV4Name))
@@ -127,13 +124,14 @@ func tlsConfig(o TLSOptions) (*tls.Config, error) {
 	return c, nil
 }
 
-// Close closes idle connections. Tables that were loaded can still read and write objects, but not renew credentials.
+// Close closes idle connections, also those of stores. Tables that were loaded can still read and write objects, but not
+// renew credentials.
 func (c *restCatalog) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	errs := []error{c.client.Close()}
 	for _, f := range c.files {
-		errs = append(errs, f.store.Close())
+		errs = append(errs, f.close())
 	}
 	c.transport.CloseIdleConnections()
 	return errors.Join(errs...)
@@ -142,22 +140,41 @@ func (c *restCatalog) Close() error {
 // Load asks the catalog for a table. Its objects are found by the configured mounts; what these do not cover is opened
 // with the table's own file IO properties and the credentials the catalog vends for it.
 func (c *restCatalog) Load(ctx context.Context, identifier []string) (*Table, error) {
-	var t *table.Table
-	_, err := c.call(ctx, func(ctx context.Context, client *rest.Catalog) (err error) {
-		t, err = client.LoadTable(ctx, identifier)
-		return err
-	})
-	if notFound(err) {
-		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, ErrNotFound)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, unknownFormat(err))
-	}
-	store, err := c.store(ctx, t)
-	if err != nil {
+	fail := func(err error) (*Table, error) {
 		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, err)
 	}
-	return &Table{Catalog: c.options.Name, Identifier: identifier, Metadata: t.Metadata(), MetadataLocation: t.MetadataLocation(), Store: store}, nil
+	t, s3, err := c.load(ctx, identifier)
+	if notFound(err) {
+		return fail(ErrNotFound)
+	}
+	if err != nil {
+		return fail(unknownFormat(err))
+	}
+	store, err := c.store(ctx, identifier, t, s3)
+	if err != nil {
+		return fail(err)
+	}
+	out := &Table{Catalog: c.options.Name, Identifier: identifier, Metadata: t.Metadata(), MetadataLocation: t.MetadataLocation()}
+	out.Store = store.ForTable(out.Name(), out.MetadataLocation)
+	return out, nil
+}
+
+// load asks for a table and for the credentials of its files.
+func (c *restCatalog) load(ctx context.Context, identifier []string) (t *table.Table, s3 vended, err error) {
+	path, err := pathIdentifier(identifier)
+	if err != nil {
+		return nil, vended{}, err
+	}
+	x, err := c.read(ctx, func(ctx context.Context) (err error) {
+		keepReply(ctx)
+		t, err = c.client.LoadTable(ctx, path)
+		return err
+	})
+	if err != nil {
+		return nil, vended{}, err
+	}
+	s3, err = parseVended(x.reply.Bytes(), t.MetadataLocation())
+	return t, s3, err
 }
 
 func notFound(err error) bool {

@@ -1,65 +1,56 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
+
+// read is call for what has no effect: it is repeated when it fails in a way that may pass.
+func (c *restCatalog) read(ctx context.Context, do func(context.Context) error) (x *exchange, err error) {
+	err = c.options.Retry.Repeat(ctx, func(int) (err error) {
+		x, err = c.call(ctx, do)
+		return err
+	}, func(err error) (bool, time.Duration) { return x.passes(err), x.asked() })
+	return x, err
+}
 
 // call lets do talk to the catalog, within the time limit, and says how the exchange went. A token that the catalog no
 // longer takes, although it has not expired by its own account, is replaced once: such a request did nothing.
-func (c *restCatalog) call(ctx context.Context, do func(context.Context, *rest.Catalog) error) (*exchange, error) {
-	client := c.current()
-	x, err := c.attempt(ctx, client, do)
-	if !x.unauthorized() || c.options.Credential == "" {
+func (c *restCatalog) call(ctx context.Context, do func(context.Context) error) (*exchange, error) {
+	x, err := c.attempt(ctx, do)
+	if !x.unauthorized() || c.tokens == nil || !c.tokens.renew(x.authorization.Load()) {
 		return x, err
 	}
-	renewed, renewErr := c.renew(ctx, client)
-	if renewErr != nil {
-		return x, errors.Join(err, renewErr)
-	}
-	return c.attempt(ctx, renewed, do)
+	return c.attempt(ctx, do)
 }
 
-func (c *restCatalog) attempt(ctx context.Context, client *rest.Catalog, do func(context.Context, *rest.Catalog) error) (*exchange, error) {
+func (c *restCatalog) attempt(ctx context.Context, do func(context.Context) error) (*exchange, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	x := &exchange{}
-	return x, do(context.WithValue(ctx, exchangeKey{}, x), client)
-}
-
-func (c *restCatalog) current() *rest.Catalog {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.client
-}
-
-// renew connects anew unless somebody else has done so since old was in use.
-func (c *restCatalog) renew(ctx context.Context, old *rest.Catalog) (*rest.Catalog, error) {
-	c.renewing.Lock()
-	defer c.renewing.Unlock()
-	if now := c.current(); now != old {
-		return now, nil
-	}
-	client, err := c.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.client = client
-	return client, nil
+	return x, do(context.WithValue(ctx, exchangeKey{}, x))
 }
 
 // exchange is what is known of a request beyond its error: iceberg-go's errors do not tell a refusal from a reply that
 // never came, nor whether anything was sent at all.
 type exchange struct {
-	status atomic.Int32 // HTTP status of the last reply, 0 when none came
-	sent   atomic.Bool  // there was a connection, so something may have been sent
+	status        atomic.Int32  // HTTP status of the last reply, 0 when none came
+	sent          atomic.Bool   // there was a connection, so something may have been sent
+	cut           atomic.Bool   // the reply broke off
+	pause         atomic.Int64  // for how long the last reply asked not to be called again, in nanoseconds
+	authorization atomic.Value  // a string, the header that was sent last
+	reply         *bytes.Buffer // the body of the last reply, if it is to be kept
 }
 
 func (x *exchange) unauthorized() bool {
@@ -68,22 +59,92 @@ func (x *exchange) unauthorized() bool {
 	return s == http.StatusUnauthorized || s == authenticationTimeout
 }
 
+func (x *exchange) asked() time.Duration { return time.Duration(x.pause.Load()) }
+
+// passes says whether a request that failed may succeed later. One that took all the time it had is not repeated.
+func (x *exchange) passes(err error) bool {
+	switch code := x.status.Load(); {
+	case code == 0:
+		return unreachable(err)
+	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusNotImplemented:
+		return true
+	}
+	return x.cut.Load()
+}
+
+// unreachable says that a request failed without an answer, and not because of anything that stays as it is.
+func unreachable(err error) bool {
+	var network *url.Error
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &network) && !network.Timeout() && !errors.As(err, &certificate) && !errors.Is(err, rest.ErrOAuthError)
+}
+
 type exchangeKey struct{}
 
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// withoutExchange is for a request that another one needs, as for a token: nothing is noted about it.
+func withoutExchange(ctx context.Context) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, (*exchange)(nil))
+}
+
+// keepReply asks for the body of the reply, to find in it what iceberg-go does not tell.
+func keepReply(ctx context.Context) { exchangeOf(ctx).reply = &bytes.Buffer{} }
+
 // tracingTransport fills in the exchange of a request whose context has one.
-type tracingTransport struct{ next http.RoundTripper }
+type tracingTransport struct {
+	next   http.RoundTripper
+	retry  storage.RetryOptions
+	rename bool // bodies may be changed, because they are not signed
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t *tracingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
+	x := exchangeOf(r.Context())
+	if x == nil {
 		return t.next.RoundTrip(r)
 	}
 	x.status.Store(0)
+	x.pause.Store(0)
+	x.authorization.Store(r.Header.Get("Authorization"))
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }}
-	resp, err := t.next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
-	if err == nil {
-		x.status.Store(int32(resp.StatusCode))
+	out := r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+	if t.rename {
+		if err := rename(out); err != nil {
+			return nil, err
+		}
 	}
-	return resp, err
+	resp, err := t.next.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	x.status.Store(int32(resp.StatusCode))
+	x.pause.Store(int64(t.retry.Asked(resp.StatusCode, resp.Header, time.Now())))
+	if x.reply != nil {
+		x.reply.Reset()
+	}
+	resp.Body = &watchedBody{ReadCloser: resp.Body, exchange: x, ctx: r.Context()}
+	return resp, nil
+}
+
+// watchedBody notes that a reply broke off, and its bytes if they are to be kept.
+type watchedBody struct {
+	io.ReadCloser
+	exchange *exchange
+	ctx      context.Context // of the request
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.exchange.reply != nil {
+		b.exchange.reply.Write(p[:n])
+	}
+	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() == nil {
+		b.exchange.cut.Store(true)
+	}
+	return n, err
 }

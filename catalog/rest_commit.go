@@ -12,11 +12,18 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// Commit posts the requirements and updates.
+// Commit posts the requirements and updates, once: only a request that was refused for its token is repeated.
 func (c *restCatalog) Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error {
+	path, err := pathIdentifier(t.Identifier)
+	if err != nil {
+		return &CommitError{Outcome: ErrRefused, Table: t.Name(), Err: err}
+	}
+	if name := t.Identifier[len(path)-1]; name != path[len(path)-1] {
+		ctx = context.WithValue(ctx, nameKey{}, name)
+	}
 	var reply table.Metadata
-	x, err := c.call(ctx, func(ctx context.Context, client *rest.Catalog) (err error) {
-		reply, _, err = client.CommitTable(ctx, t.Identifier, requirements, updates)
+	x, err := c.call(ctx, func(ctx context.Context) (err error) {
+		reply, _, err = c.client.CommitTable(ctx, path, requirements, updates)
 		return err
 	})
 	if err == nil {
@@ -28,15 +35,18 @@ func (c *restCatalog) Commit(ctx context.Context, t *Table, requirements []table
 	if notFound(err) {
 		err = fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
-	return &CommitError{Outcome: restOutcome(x, err), Table: t.Name(), Err: err}
+	return &CommitError{Outcome: restOutcome(x, err), Table: t.Name(), Err: err, RetryAfter: x.asked()}
 }
 
 // restOutcome classifies a failed commit. Only what is certain not to have happened is called a conflict or refused.
 func restOutcome(x *exchange, err error) error {
 	switch code := x.status.Load(); {
-	case code == http.StatusConflict, code == http.StatusTooManyRequests:
+	case code == http.StatusConflict, code == http.StatusPreconditionFailed, code == http.StatusTooManyRequests:
 		return ErrConflict
 	case code >= 400 && code < 500 && code != http.StatusRequestTimeout:
+		if lostRace(err) {
+			return ErrConflict
+		}
 		return ErrRefused
 	case code == 0 && !x.sent.Load():
 		return unsent(err)

@@ -3,7 +3,9 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -12,48 +14,65 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 )
 
 const (
-	// bucketLifetime is how long a bucket is used before the table is asked for it again: often enough that vended
-	// credentials are renewed in time, seldom enough that connections are reused.
+	// bucketLifetime is how long a bucket that is not on S3 is used before the table is asked for it again: often enough
+	// that vended credentials are renewed in time, seldom enough that connections are reused.
 	bucketLifetime = time.Minute
+	// sameAgain is how long credentials are used at least when the catalog hands out the same ones again.
+	sameAgain = 10 * time.Second
 	// keptStores bounds how many tables' stores are kept for the next time the table is loaded.
 	keptStores = 256
 )
 
 // tableFiles opens the buckets of one table that no mount covers. It outlives the loading of the table, so that
-// connections and request counters do.
+// connections and request counters do, and keeps the newest credentials.
 type tableFiles struct {
+	name  string
+	uuid  uuid.UUID
+	load  func(context.Context) (*table.Table, vended, error)
 	store *storage.Store
+	turn  chan struct{} // holds one element while the table is loaded for its credentials
 
-	mu     sync.Mutex
-	table  *table.Table // as last loaded, with the newest credentials
-	opened map[string]openedBucket
+	mu          sync.Mutex
+	table       *table.Table // as last loaded
+	vended      vended
+	renewAt     time.Time // when the credentials are due for renewal, zero for never
+	loads       int
+	opened      map[string]openedBucket
+	connections []func() // what closes the idle ones of each client
 }
 
 type openedBucket struct {
 	bucket *blob.Bucket
-	until  time.Time
+	until  time.Time // zero for as long as the settings stay
 }
 
 // store returns the store for the objects of a table. A store that falls out of the cache stays usable.
-func (c *restCatalog) store(ctx context.Context, t *table.Table) (*storage.Store, error) {
+func (c *restCatalog) store(ctx context.Context, identifier []string, t *table.Table, v vended) (*storage.Store, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := strings.Join(t.Identifier(), "\x1f")
-	if f := c.files[name]; f != nil {
-		f.reloaded(t)
+	name := strings.Join(identifier, "\x1f")
+	if f := c.files[name]; f != nil && f.uuid == t.Metadata().TableUUID() {
+		f.loaded(t, v)
 		return f.store, nil
 	}
-	f := &tableFiles{table: t, opened: map[string]openedBucket{}}
-	store, err := storage.Open(ctx, storage.Options{Mounts: c.options.Mounts, Properties: c.options.Properties, Retry: c.options.Retry, Fallback: f.bucket})
+	f := &tableFiles{
+		name: strings.Join(identifier, "."), uuid: t.Metadata().TableUUID(), turn: make(chan struct{}, 1), opened: map[string]openedBucket{},
+		load: func(ctx context.Context) (*table.Table, vended, error) { return c.load(ctx, identifier) },
+	}
+	store, err := storage.Open(ctx, storage.Options{
+		Mounts: c.options.Mounts, Properties: c.options.Properties, Retry: c.options.Retry, Fallback: f.bucket, Renewal: f.renewal,
+	})
 	if err != nil {
 		return nil, err
 	}
 	f.store = store
+	f.loaded(t, v)
 	for other := range c.files {
 		if len(c.files) < keptStores {
 			break
@@ -64,10 +83,29 @@ func (c *restCatalog) store(ctx context.Context, t *table.Table) (*storage.Store
 	return store, nil
 }
 
-func (f *tableFiles) reloaded(t *table.Table) {
+// loaded takes note of a newer state of the table. Buckets are opened anew when the settings of their access changed.
+func (f *tableFiles) loaded(t *table.Table, v vended) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.table = t
+	now := time.Now()
+	next := v.renewAt(now)
+	if v.keys == f.vended.keys && !next.IsZero() && next.Before(now.Add(sameAgain)) {
+		next = now.Add(sameAgain)
+	}
+	if !maps.Equal(v.settings, f.vended.settings) || v.keys.HasKeys() != f.vended.keys.HasKeys() {
+		clear(f.opened)
+	}
+	f.table, f.vended, f.renewAt, f.loads = t, v, next, f.loads+1
+}
+
+// close closes what was opened for the table.
+func (f *tableFiles) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, closeIdle := range f.connections {
+		closeIdle()
+	}
+	return f.store.Close()
 }
 
 // bucket returns the bucket of a location, or nil when the table's file IO has nothing to say about it. The bucket of
@@ -79,46 +117,59 @@ func (f *tableFiles) bucket(ctx context.Context, location string) (*blob.Bucket,
 	if home == "" {
 		return nil, nil
 	}
-	b, err := f.open(home, func() (*blob.Bucket, error) { return f.home(ctx) })
+	b, err := f.open(home, func() (openedBucket, error) { return f.home(ctx, home) })
 	if err != nil || name == home {
 		return b, err
 	}
-	return f.open(name, func() (*blob.Bucket, error) { return beside(ctx, b, name) })
+	return f.open(name, func() (openedBucket, error) { return beside(ctx, b, name) })
 }
 
-func (f *tableFiles) open(name string, open func() (*blob.Bucket, error)) (*blob.Bucket, error) {
-	if o, ok := f.opened[name]; ok && time.Now().Before(o.until) {
+func (f *tableFiles) open(name string, open func() (openedBucket, error)) (*blob.Bucket, error) {
+	if o, ok := f.opened[name]; ok && (o.until.IsZero() || time.Now().Before(o.until)) {
 		return o.bucket, nil
 	}
-	b, err := open()
+	o, err := open()
 	if err != nil {
-		return nil, fmt.Errorf("file io of %s for %s: %w", strings.Join(f.table.Identifier(), "."), name, err)
+		return nil, fmt.Errorf("file io of %s for %s: %w", f.name, name, err)
 	}
-	f.opened[name] = openedBucket{bucket: b, until: time.Now().Add(bucketLifetime)}
-	return b, nil
+	f.opened[name] = o
+	return o.bucket, nil
 }
 
 // home opens the table's own file IO. iceberg-go keeps the context for later reads and for the renewal of vended
-// credentials, so it must not end with the current operation.
-func (f *tableFiles) home(ctx context.Context) (*blob.Bucket, error) {
+// credentials, so it must not end with the current operation. On S3 the credentials come from here, so that they can be
+// renewed while the bucket is in use.
+func (f *tableFiles) home(ctx context.Context, name string) (openedBucket, error) {
 	fs, err := f.table.FS(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, err
+		return openedBucket{}, err
 	}
 	b, ok := fs.(*blobfs.FileIO)
 	if !ok {
-		return nil, fmt.Errorf("it is a %T: map the location under storage: in the configuration", fs)
+		return openedBucket{}, fmt.Errorf("it is a %T: map the location under storage: in the configuration", fs)
 	}
-	return b.Bucket, nil
+	var client *s3.Client
+	if !b.As(&client) || client == nil {
+		return openedBucket{bucket: b.Bucket, until: time.Now().Add(bucketLifetime)}, nil
+	}
+	own, closeIdle := storage.OwnConnections(client, func(o *s3.Options) {
+		if f.vended.keys.HasKeys() {
+			o.Credentials = f
+		}
+	})
+	f.connections = append(f.connections, closeIdle)
+	bucket, err := s3blob.OpenBucket(ctx, own, name, nil)
+	return openedBucket{bucket: bucket}, errors.Join(err, b.Close())
 }
 
-// beside opens another bucket with the client of one. It returns nil when that is not on S3.
-func beside(ctx context.Context, b *blob.Bucket, name string) (*blob.Bucket, error) {
+// beside opens another bucket with the client of one. It has none when that is not on S3.
+func beside(ctx context.Context, b *blob.Bucket, name string) (openedBucket, error) {
 	var client *s3.Client
 	if !b.As(&client) {
-		return nil, nil
+		return openedBucket{}, nil
 	}
-	return s3blob.OpenBucket(ctx, client, name, nil)
+	bucket, err := s3blob.OpenBucket(ctx, client, name, nil)
+	return openedBucket{bucket: bucket}, err
 }
 
 // authority returns the bucket of a location with a scheme, "" for a local one.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/apache/iceberg-go/catalog/rest"
 )
 
 // listPage is how many names are asked for at once; the catalog may give fewer.
@@ -39,9 +37,9 @@ func (c *restCatalog) List(ctx context.Context, namespace []string) ([][]string,
 }
 
 func (c *restCatalog) tables(ctx context.Context, namespace []string) (out [][]string, err error) {
-	_, err = c.call(ctx, func(ctx context.Context, client *rest.Catalog) error {
+	_, err = c.read(ctx, func(ctx context.Context) error {
 		out = nil
-		for id, err := range client.ListTables(client.SetPageSize(ctx, listPage), namespace) {
+		for id, err := range c.client.ListTables(c.client.SetPageSize(ctx, listPage), namespace) {
 			if err != nil {
 				return err
 			}
@@ -56,8 +54,8 @@ func (c *restCatalog) tables(ctx context.Context, namespace []string) (out [][]s
 // whatever it is asked: what is not below is left out.
 func (c *restCatalog) children(ctx context.Context, namespace []string) ([][]string, error) {
 	var all [][]string
-	_, err := c.call(ctx, func(ctx context.Context, client *rest.Catalog) (err error) {
-		all, err = client.ListNamespaces(client.SetPageSize(ctx, listPage), namespace)
+	_, err := c.read(ctx, func(ctx context.Context) (err error) {
+		all, err = c.client.ListNamespaces(c.client.SetPageSize(ctx, listPage), namespace)
 		return err
 	})
 	return slices.DeleteFunc(all, func(child []string) bool {

@@ -2,43 +2,89 @@ package catalog
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// cleanUp bounds the removal of a metadata file that nothing refers to. It is not bounded by the context of the commit.
+const cleanUp = 30 * time.Second
+
 // Commit writes the new metadata file and swings the pointer to it.
 func (c *sqlCatalog) Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error {
-	fail := func(outcome, err error) error { return &CommitError{Outcome: outcome, Table: t.Name(), Err: err} }
+	location, outcome, err := c.commit(ctx, t, requirements, updates)
+	if err == nil {
+		return nil
+	}
+	if location != "" && outcome != ErrUnknown {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
+		defer cancel()
+		err = errors.Join(err, c.store.Remove(ctx, location))
+	}
+	return &CommitError{Outcome: outcome, Table: t.Name(), Err: err}
+}
+
+// commit returns, when it fails, the outcome and the metadata file that it may have written, "" for none.
+func (c *sqlCatalog) commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) (location string, outcome, err error) {
 	current, raw, err := c.load(ctx, t.Identifier)
 	if err != nil {
-		return fail(ErrRefused, err)
+		return "", untouched(err), err
 	}
 	if err := c.check(t, current, requirements); err != nil {
-		return fail(ErrConflict, err)
+		return "", ErrConflict, err
 	}
-	location, err := writeMetadata(ctx, current, raw, updates)
-	if err != nil {
-		return fail(ErrRefused, err)
+	if location, err = writeMetadata(ctx, current, raw, updates); err != nil {
+		return location, untouched(err), err
 	}
 	n, err := c.swing(ctx, t.Identifier, current.MetadataLocation, location)
-	outcome := ErrConflict
 	switch {
-	case err == nil && n == 1:
-		return nil
-	case err == nil:
-		err = errors.New("another writer moved metadata_location")
-	default:
-		outcome = sqlOutcome(err)
+	case err != nil:
+		return location, sqlOutcome(err), err
+	case n != 1:
+		return location, ErrConflict, errors.New("another writer moved metadata_location")
 	}
-	if outcome != ErrUnknown {
-		err = errors.Join(err, c.store.Remove(context.WithoutCancel(ctx), location))
+	return location, nil, nil
+}
+
+// untouched classifies a failure before the statement that changes the pointer. A database or a store that does not
+// answer may do so later.
+func untouched(err error) error {
+	var object *storage.Error
+	var pg *pgconn.PgError
+	switch {
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrFormatVersion), errors.Is(err, context.Canceled):
+		return ErrRefused
+	case errors.As(err, &object):
+		if storage.Transient(err) {
+			return ErrConflict
+		}
+		return ErrRefused
+	case errors.As(err, &pg):
+		if postgresOutcome(pg) == ErrRefused {
+			return ErrRefused
+		}
+		return ErrConflict
+	case sqliteLocked(err), broken(err):
+		return ErrConflict
 	}
-	return fail(outcome, err)
+	return ErrRefused
+}
+
+// broken says that there is no connection to the database, or none any more.
+func broken(err error) bool {
+	var network net.Error
+	var unconnected *pgconn.ConnectError
+	return errors.As(err, &network) || errors.As(err, &unconnected) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
 // check compares the table with the one the updates were made for. Metadata that changed makes them stale even when
@@ -56,14 +102,18 @@ func (c *sqlCatalog) check(t, current *Table, requirements []table.Requirement) 
 }
 
 // swing makes the pointer name another file unless somebody else did, and returns the number of rows that changed.
-func (c *sqlCatalog) swing(ctx context.Context, identifier []string, from, to string) (int64, error) {
+func (c *sqlCatalog) swing(ctx context.Context, identifier []string, from, to string) (n int64, err error) {
 	namespace, name := split(identifier)
-	res, err := c.db.ExecContext(ctx, c.bind("UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?"),
-		to, from, c.name, namespace, name, from)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
+	query := c.bind("UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?")
+	err = c.patiently(ctx, func(ctx context.Context) error {
+		res, err := c.db.ExecContext(ctx, query, to, from, c.name, namespace, name, from)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	return n, err
 }
 
 // sqlOutcome classifies the failure of the one statement that changes the pointer. It is a transaction of its own, so
@@ -71,8 +121,9 @@ func (c *sqlCatalog) swing(ctx context.Context, identifier []string, from, to st
 func sqlOutcome(err error) error {
 	var pg *pgconn.PgError
 	var lite *sqlite.Error
+	var unconnected *pgconn.ConnectError
 	switch {
-	case pgconn.SafeToRetry(err):
+	case pgconn.SafeToRetry(err), errors.As(err, &unconnected):
 		return ErrConflict // nothing was sent
 	case errors.As(err, &pg):
 		return postgresOutcome(pg)
@@ -85,7 +136,7 @@ func sqlOutcome(err error) error {
 // postgresOutcome knows that ERROR aborts the statement; FATAL and PANIC end the connection, maybe after it.
 func postgresOutcome(err *pgconn.PgError) error {
 	switch err.Code {
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+	case "40001", "40P01", "55P03", "57014": // serialization failure, deadlock, lock not available, statement timeout
 		return ErrConflict
 	case "40003": // statement completion unknown
 		return ErrUnknown
