@@ -41,7 +41,8 @@ func sqlInProcess(t *testing.T, script string) *shop {
 
 func restOverHTTP(t *testing.T, script string) *shop {
 	s := faults.New(t, script)
-	broken := restcatalog.New(t, restcatalog.Options{Front: func(healthy http.Handler) http.Handler {
+	broken := restcatalog.New(t, restcatalog.Options{})
+	broken.Use(func(healthy http.Handler) http.Handler {
 		front := s.Handler(healthy, faults.REST)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("X-Healthy") != "" {
@@ -50,7 +51,7 @@ func restOverHTTP(t *testing.T, script string) *shop {
 			}
 			front.ServeHTTP(w, r)
 		})
-	}})
+	})
 	lake := newLake(t)
 	found, err := filepath.Glob(filepath.Join(lake.Dir, "t", "metadata", "*.metadata.json"))
 	require.NoError(t, err)

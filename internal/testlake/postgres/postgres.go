@@ -19,6 +19,8 @@ import (
 // Server is a running server. It listens on a Unix socket only.
 type Server struct {
 	Socket string // folder with the socket
+
+	run func(t testing.TB, name string, args ...string)
 }
 
 // Start starts a server of its own for the time of a test, which is skipped when PostgreSQL is not installed. The server
@@ -36,18 +38,30 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Skipf("PostgreSQL cannot be started as another user than root: %v", err)
 	}
-	run := func(name string, args ...string) {
+	run := func(t testing.TB, name string, args ...string) {
 		cmd := exec.Command(filepath.Join(bin, name), args...)
 		cmd.Dir, cmd.SysProcAttr = dir, as
 		cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+dir)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", name, out)
 	}
-	data, log := filepath.Join(dir, "data"), filepath.Join(dir, "log")
-	run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8")
-	run("pg_ctl", "start", "-w", "-D", data, "-l", log, "-o", "-c listen_addresses='' -c fsync=off -k "+dir)
-	t.Cleanup(func() { run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", data) })
-	return &Server{Socket: dir}
+	s := &Server{Socket: dir, run: run}
+	run(t, "initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8")
+	s.Resume(t)
+	t.Cleanup(func() { s.Stop(t) })
+	return s
+}
+
+func (s *Server) data() string { return filepath.Join(s.Socket, "data") }
+
+// Stop ends the server at once, as when the machine dies. What was committed is kept.
+func (s *Server) Stop(t testing.TB) {
+	s.run(t, "pg_ctl", "stop", "-w", "-m", "immediate", "-D", s.data())
+}
+
+// Resume starts it again after Stop.
+func (s *Server) Resume(t testing.TB) {
+	s.run(t, "pg_ctl", "start", "-w", "-D", s.data(), "-l", filepath.Join(s.Socket, "log"), "-o", "-c listen_addresses='' -c fsync=off -k "+s.Socket)
 }
 
 // URI returns the address of a database on a socket folder: that of the server or that of something in front of it.

@@ -11,7 +11,7 @@ import (
 // Fault answers one request in place of the healthy handler.
 type Fault func(w http.ResponseWriter, r *http.Request, healthy http.Handler)
 
-// faults are the planned faults by kind of request: config, list, load or commit.
+// faults are the planned faults by kind of request: token, config, list, load or commit.
 type faults struct {
 	mu      sync.Mutex
 	planned map[string][]Fault
@@ -34,7 +34,7 @@ func (f *faults) next(kind string) Fault {
 	return queue[0]
 }
 
-// Break plans faults for the next requests of a kind (config, list, load or commit), one each; nil leaves one healthy.
+// Break plans faults for the next requests of a kind (token, config, list, load or commit), one each; nil leaves one healthy.
 func (s *Server) Break(kind string, planned ...Fault) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()

@@ -1,12 +1,14 @@
 package restcatalog
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,15 +21,15 @@ const separator = "\x1f"
 
 // Options describe a catalog.
 type Options struct {
-	Prefix        string            // of all paths after /v1, announced by the configuration endpoint
-	Credential    string            // "id:secret"; empty means that no token is needed
-	TokenLifetime time.Duration     // as announced with a token; default an hour
-	PageSize      int               // largest page of a listing; default unlimited
-	Config        map[string]string // handed out with every table
-	Mounts        []storage.Mount   // where locations are, for the catalog itself
-	// Front, if set, is put in front of the catalog.
-	Front        func(healthy http.Handler) http.Handler
-	IgnoreParent bool // lists the top namespaces whatever parent is asked for, as catalogs without levels may
+	Prefix        string             // of all paths after /v1, announced by the configuration endpoint
+	Credential    string             // "id:secret"; empty means that no token is needed
+	TokenLifetime time.Duration      // as announced with a token; default an hour
+	PageSize      int                // largest page of a listing; default unlimited
+	Config        map[string]string  // handed out with every table
+	Vend          func(n int) Access // handed out with a table that is loaded for the nth time, counted from 1; replaces Config
+	TLS           *tls.Config        // of the server; nil for plain HTTP
+	Mounts        []storage.Mount    // where locations are, for the catalog itself
+	IgnoreParent  bool               // lists the top namespaces whatever parent is asked for, as catalogs without levels may
 }
 
 // Server is a running catalog.
@@ -38,6 +40,7 @@ type Server struct {
 	options Options
 	store   *storage.Store
 	faults  faults
+	front   atomic.Pointer[http.Handler]
 
 	mu         sync.Mutex
 	tables     map[string]*entry
@@ -45,6 +48,7 @@ type Server struct {
 	namespaces map[string]bool
 	tokens     map[string]bool
 	issued     int
+	loads      int
 }
 
 // entry is the current metadata of a table.
@@ -61,11 +65,8 @@ func New(t testing.TB, o Options) *Server {
 		o.TokenLifetime = time.Hour
 	}
 	s := &Server{options: o, store: store, tables: map[string]*entry{}, views: map[string]bool{}, namespaces: map[string]bool{}, tokens: map[string]bool{}}
-	handler := s.routes()
-	if o.Front != nil {
-		handler = o.Front(handler)
-	}
-	s.server = httptest.NewServer(handler)
+	s.Use(nil)
+	s.listen(t, "127.0.0.1:0")
 	t.Cleanup(func() {
 		s.server.Close()
 		require.NoError(t, store.Close())
@@ -74,8 +75,14 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Stop makes the catalog unreachable.
-func (s *Server) Stop() { s.server.Close() }
+// Use puts something in front of the catalog from the next request on, and nothing when it is nil.
+func (s *Server) Use(middleware func(healthy http.Handler) http.Handler) {
+	front := s.routes()
+	if middleware != nil {
+		front = middleware(front)
+	}
+	s.front.Store(&front)
+}
 
 func (s *Server) routes() http.Handler {
 	base := "/v1"
@@ -83,7 +90,13 @@ func (s *Server) routes() http.Handler {
 		base += "/" + s.options.Prefix
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/oauth/tokens", s.token)
+	mux.HandleFunc("POST /v1/oauth/tokens", func(w http.ResponseWriter, r *http.Request) {
+		if f := s.faults.next("token"); f != nil {
+			f(w, r, http.HandlerFunc(s.token))
+			return
+		}
+		s.token(w, r)
+	})
 	mux.Handle("GET /v1/config", s.guard("config", s.config))
 	mux.Handle("GET "+base+"/namespaces", s.guard("list", s.listNamespaces))
 	mux.Handle("GET "+base+"/namespaces/{namespace}/tables", s.guard("list", s.listTables))

@@ -84,7 +84,10 @@ func (s *Server) load(w http.ResponseWriter, r *http.Request) {
 	if r.FormValue("snapshots") == "refs" {
 		metadata = referenced(metadata)
 	}
-	reply(w, map[string]any{"metadata-location": e.location, "metadata": metadata, "config": s.options.Config})
+	access := s.access()
+	reply(w, map[string]any{
+		"metadata-location": e.location, "metadata": metadata, "config": access.Config, "storage-credentials": access.storageCredentials(),
+	})
 }
 
 // referenced leaves only the snapshots that a branch or tag points to.
