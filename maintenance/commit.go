@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -34,6 +35,22 @@ type committer struct {
 	results    *results
 	report     *Report
 	snapshotID int64 // the same at every attempt, so that a lost reply can be recognised
+
+	follower *snapshot.Follower // of the branch, from the state of the plan on
+	cache    *snapshot.Cache    // of the manifests that attempts rewrite
+}
+
+// newCommitter makes the commit loop of a run whose merging is done: what bitmaps needed of the memory is free again.
+func newCommitter(cat Catalog, t *catalog.Table, p *Plan, o Options, res *results, report *Report) *committer {
+	return &committer{
+		cat: cat, table: t, plan: p, options: o, results: res, report: report, snapshotID: snapshot.NewSnapshotID(),
+		follower: p.state.Follow(res.paths()), cache: snapshot.NewCache(o.Memory / 4),
+	}
+}
+
+// io is access to the table's files that remembers manifests.
+func (c *committer) io(ctx context.Context) iceio.WriteFileIO {
+	return c.cache.Through(c.table.Store.FileIO(ctx))
 }
 
 // run commits, rebasing on every conflict. It returns what a snapshot of ours holds; nothing is added or removed by it
@@ -88,7 +105,7 @@ func (c *committer) noteDropped(v *view) {
 // copy of a commit that happened.
 func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) error {
 	c.options.Progress.Stage("committing", 0, "")
-	staged, err := snapshot.Stage(ctx, c.table.Store.FileIO(ctx), s, c.snapshotChange(ch))
+	staged, err := snapshot.Stage(ctx, c.io(ctx), s, c.snapshotChange(ch))
 	if err != nil {
 		return c.unstage(ctx, staged, fmt.Errorf("%s: %w", c.table.Name(), err))
 	}
@@ -184,7 +201,7 @@ func (c *committer) reload(ctx context.Context) (bool, error) {
 	return t.Metadata.SnapshotByID(c.snapshotID) != nil, nil
 }
 
-// rebase reads the state of the reloaded table and compares it with what was merged.
+// rebase reads what is new in the reloaded table and compares its state with what was merged.
 func (c *committer) rebase(ctx context.Context) (*view, error) {
 	if err := refuse(c.table, c.options); err != nil {
 		return nil, err
@@ -193,7 +210,7 @@ func (c *committer) rebase(ctx context.Context) (*view, error) {
 	if head == nil {
 		return nil, fmt.Errorf("%s: %w: %q was dropped meanwhile", c.table.Name(), ErrNoRef, c.plan.Ref)
 	}
-	now, err := snapshot.Load(ctx, c.table.Store.FileIO(ctx), c.table.Metadata, head, snapshot.LoadOptions{Parallelism: c.options.Parallelism})
+	now, err := c.follower.Load(ctx, c.io(ctx), c.table.Metadata, head, snapshot.LoadOptions{Parallelism: c.options.Parallelism})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.table.Name(), err)
 	}

@@ -14,11 +14,12 @@ type facts struct {
 	targets   map[*snapshot.DataFile]bool // live data files it applies to
 	unmatched map[string]bool             // paths that are not live in its partition
 	stale     map[string]bool             // live paths that its referenced_data_file excludes
+	younger   map[string]bool             // live paths of its partition with a larger data sequence number
 	twins     map[string]snapshot.Twin    // of the unmatched paths
 }
 
 func newFacts(d *snapshot.DeleteFile) *facts {
-	return &facts{file: d, targets: map[*snapshot.DataFile]bool{}, unmatched: map[string]bool{}, stale: map[string]bool{}}
+	return &facts{file: d, targets: map[*snapshot.DataFile]bool{}, unmatched: map[string]bool{}, stale: map[string]bool{}, younger: map[string]bool{}}
 }
 
 // held says why the file must stay although every target is covered: some record names a data file that only almost

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
+	"golang.org/x/sync/errgroup"
 )
 
 // rebase compares a newer state of the table with the one that was merged, data file by data file. It looks at states,
@@ -55,8 +57,6 @@ func liveDeletes(s *snapshot.State) map[snapshot.FileID]*snapshot.DeleteFile {
 func (r *results) compare(f *snapshot.DataFile, v *view, added map[string]bool) {
 	now := v.state.DataFiles[f.Path]
 	if now == nil {
-		// The state keeps only data files that deletes may apply to. A data file that is not there is either not live or
-		// has lost all its deletes; neither may get the deletion vector that was made for it.
 		v.gone[f] = true
 		if dv := f.DV(); dv != nil {
 			v.missing[dv] = true
@@ -86,48 +86,96 @@ func sameDVs(a, b *snapshot.DataFile) bool {
 	return true
 }
 
-// newDeletes reads the position delete files that came after the plan and returns the data files they touch. An
-// unreadable one touches every data file it may apply to.
+// newDeletes reads the position delete files that came after the plan, each once however often the change is rebased,
+// and returns the data files they touch.
 func (r *results) newDeletes(ctx context.Context, store *storage.Store, now *snapshot.State) (map[string]bool, error) {
 	known := map[snapshot.FileID]bool{}
 	for _, d := range r.sel.state.PositionDeletes {
 		known[d.FileID] = true
 	}
-	touched := map[string]bool{}
+	var added []*snapshot.DeleteFile
 	for _, d := range now.PositionDeletes {
-		if known[d.FileID] {
-			continue
-		}
-		err := fmt.Errorf("%w: %s", positiondelete.ErrFormat, d.Format)
-		if d.Format == iceberg.ParquetFile {
-			err = positiondelete.Read(ctx, deleteSource(store, d), func(path []byte, _ []int64) error {
-				touched[string(path)] = true
-				return nil
-			})
-		}
-		var bad *positiondelete.Error
-		switch {
-		case errors.As(err, &bad), errors.Is(err, positiondelete.ErrFormat):
-			for _, f := range d.Group.Data {
-				if d.AppliesTo(f) {
-					touched[f.Path] = true
-				}
-			}
-		case err != nil:
-			return nil, fmt.Errorf("position delete file %s: %w", d.Path, err)
+		if !known[d.FileID] {
+			added = append(added, d)
 		}
 	}
-	return touched, nil
+	touched := make([][]string, len(added))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.sel.options.Parallelism)
+	for i, d := range added {
+		if paths, read := r.newcomers[d.FileID]; read {
+			touched[i] = paths
+			continue
+		}
+		g.Go(func() (err error) {
+			touched[i], err = r.touched(ctx, store, d)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	r.newcomers = map[snapshot.FileID][]string{}
+	for i, d := range added {
+		r.newcomers[d.FileID] = touched[i]
+		for _, path := range touched[i] {
+			out[path] = true
+		}
+	}
+	return out, nil
+}
+
+// touched returns the data files of the plan that a position delete file has records of. An unreadable one touches
+// every data file it may apply to.
+func (r *results) touched(ctx context.Context, store *storage.Store, d *snapshot.DeleteFile) ([]string, error) {
+	seen := map[string]bool{}
+	err := fmt.Errorf("%w: %s", positiondelete.ErrFormat, d.Format)
+	if d.Format == iceberg.ParquetFile {
+		err = positiondelete.Read(ctx, deleteSource(store, d), func(path []byte, _ []int64) error {
+			if r.sel.state.DataFiles[string(path)] != nil {
+				seen[string(path)] = true
+			}
+			return nil
+		})
+	}
+	var bad *positiondelete.Error
+	switch {
+	case errors.As(err, &bad), errors.Is(err, positiondelete.ErrFormat):
+		for _, f := range d.Group.Data {
+			if d.AppliesTo(f) {
+				seen[f.Path] = true
+			}
+		}
+	case err != nil:
+		return nil, fmt.Errorf("position delete file %s: %w", d.Path, err)
+	}
+	return sortedKeys(seen), nil
 }
 
 // findNewTargets finds position delete files that would be removed although a record applies to a data file that
-// became live after the plan, as a rewrite that keeps old sequence numbers makes them.
+// became live after the plan, as a rewrite that keeps old sequence numbers or a roll-back makes them.
 func (r *results) findNewTargets(v *view) {
 	for _, f := range r.facts {
-		for path := range f.unmatched {
-			if now := v.state.DataFiles[path]; now != nil && now.Group.Key == f.file.Group.Key && now.Seq <= f.file.Seq {
-				v.unsettled[f.file] = true
+		for _, paths := range []map[string]bool{f.unmatched, f.younger} {
+			for path := range paths {
+				now := v.state.DataFiles[path]
+				if now != nil && (now.Twice || now.Group.Key == f.file.Group.Key && now.Seq <= f.file.Seq) {
+					v.unsettled[f.file] = true
+				}
 			}
 		}
 	}
+}
+
+// paths returns the paths beside those of the plan's data files whose coming back matters to the change.
+func (r *results) paths() map[string]bool {
+	out := map[string]bool{}
+	for _, d := range r.sel.dangling {
+		out[d.Referenced] = true
+	}
+	for _, f := range r.facts {
+		maps.Copy(out, f.unmatched)
+	}
+	return out
 }

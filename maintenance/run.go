@@ -89,7 +89,7 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 		// Nothing was committed: what was uploaded is nobody's.
 		return errors.Join(err, w.group.Wait(), w.discard(context.WithoutCancel(ctx), func(*puffinFile) bool { return false }))
 	}
-	c := &committer{cat: cat, table: t, plan: p, options: o, results: res, report: report, snapshotID: snapshot.NewSnapshotID()}
+	c := newCommitter(cat, t, p, o, res, report)
 	done, err := c.run(ctx)
 	report.Skipped = append(append([]Skip{}, p.pending.skipped...), done.held...) // never nil: it is a list in JSON
 	if errors.Is(err, catalog.ErrUnknown) {

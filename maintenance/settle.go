@@ -12,6 +12,9 @@ type results struct {
 	kept    map[*snapshot.DataFile]bool // the existing deletion vector holds every position delete
 	facts   []*facts                    // in a fixed order
 	sel     *selection
+	// newcomers are the position delete files that were not there when the plan was made, with the data files of the plan
+	// that each has records of.
+	newcomers map[snapshot.FileID][]string
 }
 
 // view is how the table looks at a commit attempt, compared with the state that was merged.
@@ -66,6 +69,7 @@ func (r *results) settle(v *view) *change {
 		}
 	}
 	moved := r.moved(v)
+	r.unpack(moved, useful, v)
 	for _, f := range r.sel.sortedDataFiles() {
 		w := r.written[f]
 		if w == nil || !r.covered(f, v) {

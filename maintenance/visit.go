@@ -81,5 +81,7 @@ func (v *visitor) note() {
 		f.targets[v.target] = true
 	case f.file.Referenced != "" && f.file.Referenced != v.target.Path:
 		f.stale[v.target.Path] = true
+	default:
+		f.younger[v.target.Path] = true
 	}
 }

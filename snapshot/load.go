@@ -33,6 +33,7 @@ func Load(ctx context.Context, fs iceio.IO, meta table.Metadata, snap *table.Sna
 		}
 	}
 	l.bind()
+	l.state.noteRead()
 	sortState(l.state)
 	return l.state, nil
 }
@@ -48,16 +49,9 @@ func LoadDeletes(ctx context.Context, fs iceio.IO, meta table.Metadata, snap *ta
 }
 
 func loadDeletes(ctx context.Context, fs iceio.IO, meta table.Metadata, snap *table.Snapshot, o LoadOptions) (*loader, error) {
-	manifests, err := snap.Manifests(fs)
+	l, err := newLoader(fs, meta, snap, o)
 	if err != nil {
-		return nil, fmt.Errorf("manifest list %s of snapshot %d: %w", snap.ManifestList, snap.SnapshotID, err)
-	}
-	l := &loader{
-		fs: fs, meta: meta, parallelism: o.Parallelism, targets: map[string][]*DeleteFile{},
-		state: &State{Metadata: meta, Snapshot: snap, Manifests: manifests, Groups: map[GroupKey]*Group{}, DataFiles: map[string]*DataFile{}},
-	}
-	if l.parallelism <= 0 {
-		l.parallelism = 4
+		return nil, err
 	}
 	if err := l.each(ctx, iceberg.ManifestContentDeletes, l.deleteEntry); err != nil {
 		return nil, err
@@ -66,10 +60,29 @@ func loadDeletes(ctx context.Context, fs iceio.IO, meta table.Metadata, snap *ta
 	return l, nil
 }
 
+// newLoader reads the manifest list.
+func newLoader(fs iceio.IO, meta table.Metadata, snap *table.Snapshot, o LoadOptions) (*loader, error) {
+	manifests, err := snap.Manifests(fs)
+	if err != nil {
+		return nil, fmt.Errorf("manifest list %s of snapshot %d: %w", snap.ManifestList, snap.SnapshotID, err)
+	}
+	l := &loader{
+		fs: fs, meta: meta, parallelism: o.Parallelism, targets: map[string][]*DeleteFile{},
+		state: &State{
+			Metadata: meta, Snapshot: snap, Manifests: manifests, Groups: map[GroupKey]*Group{}, DataFiles: map[string]*DataFile{}, read: map[string]*manifestContent{},
+		},
+	}
+	if l.parallelism <= 0 {
+		l.parallelism = 4
+	}
+	return l, nil
+}
+
 type loader struct {
 	fs          iceio.IO
 	meta        table.Metadata
 	parallelism int
+	skip        func(iceberg.ManifestFile) bool // manifests that need not be read; nil for none
 
 	mu    sync.Mutex
 	state *State
@@ -82,7 +95,7 @@ func (l *loader) each(ctx context.Context, content iceberg.ManifestContent, entr
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(l.parallelism)
 	for _, m := range l.state.Manifests {
-		if m.ManifestContent() != content || !hasLive(m) {
+		if m.ManifestContent() != content || !hasLive(m) || l.skip != nil && l.skip(m) {
 			continue
 		}
 		g.Go(func() error {
@@ -104,8 +117,9 @@ func (l *loader) deleteEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) er
 	f := e.DataFile()
 	if f.ContentType() == iceberg.EntryContentEqDeletes {
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.state.EqualityDeletes++
-		l.mu.Unlock()
+		l.state.contentOf(m).equalityDeletes++
 		return nil
 	}
 	d := &DeleteFile{
@@ -122,6 +136,8 @@ func (l *loader) deleteEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) er
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d.Group = l.group(key, partition)
+	c := l.state.contentOf(m)
+	c.deletes = append(c.deletes, d)
 	if d.IsDV() {
 		l.state.DVs = append(l.state.DVs, d)
 	} else {
@@ -161,7 +177,7 @@ func (l *loader) index() {
 	}
 }
 
-func (l *loader) dataEntry(_ iceberg.ManifestFile, e iceberg.ManifestEntry) error {
+func (l *loader) dataEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) error {
 	f := e.DataFile()
 	path := f.FilePath()
 	key, partition, err := l.key(f)
@@ -175,11 +191,13 @@ func (l *loader) dataEntry(_ iceberg.ManifestFile, e iceberg.ManifestEntry) erro
 	if len(dvs) == 0 && (group == nil || len(group.PositionDeletes) == 0) {
 		return nil
 	}
+	data := &DataFile{Path: path, Group: l.group(key, partition), Seq: e.SequenceNum(), Records: f.Count(), DVs: dvs}
+	c := l.state.contentOf(m)
+	c.data = append(c.data, data)
 	if old := l.state.DataFiles[path]; old != nil {
 		old.Twice = true
 		return nil
 	}
-	data := &DataFile{Path: path, Group: l.group(key, partition), Seq: e.SequenceNum(), Records: f.Count(), DVs: dvs}
 	l.state.DataFiles[path] = data
 	data.Group.Data = append(data.Group.Data, data)
 	return nil

@@ -9,13 +9,18 @@ import (
 // sortState puts everything into an order that does not depend on which manifest was read first, so that plans and
 // Puffin files of equal states are equal.
 func sortState(s *State) {
-	slices.SortFunc(s.DVs, compareDeletes)
-	slices.SortFunc(s.PositionDeletes, compareDeletes)
+	sortDeletes(s)
 	slices.SortFunc(s.DanglingDVs, compareDeletes)
 	for _, g := range s.Groups {
 		slices.SortFunc(g.Data, func(a, b *DataFile) int { return strings.Compare(a.Path, b.Path) })
 		slices.SortFunc(g.PositionDeletes, compareDeletes)
 	}
+}
+
+// sortDeletes sorts the delete entries of a state and of its data files.
+func sortDeletes(s *State) {
+	slices.SortFunc(s.DVs, compareDeletes)
+	slices.SortFunc(s.PositionDeletes, compareDeletes)
 	for _, f := range s.DataFiles {
 		slices.SortFunc(f.DVs, compareDeletes)
 	}

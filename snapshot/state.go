@@ -84,6 +84,8 @@ type State struct {
 	// DanglingDVs are live deletion vectors whose referenced data file is not live under exactly that path, or that
 	// reference none.
 	DanglingDVs []*DeleteFile
+
+	read map[string]*manifestContent // by location; see [Follower]
 }
 
 // Deletes goes over every live delete entry but equality deletes: deletion vectors, then position delete files.
