@@ -20,6 +20,7 @@ type selection struct {
 	retire   map[*snapshot.DeleteFile]bool // deletion vectors to write anew into fewer Puffin files
 	dangling []*snapshot.DeleteFile        // deletion vectors to drop
 	puffins  []PuffinPlan
+	small    map[string]bool // locations of Puffin files that are written anew only to be packed
 	skipped  []Skip
 	fixed    map[*snapshot.DeleteFile]bool // deletion vectors that must stay where they are
 }
@@ -27,6 +28,7 @@ type selection struct {
 func (s *selection) run() error {
 	s.retire = map[*snapshot.DeleteFile]bool{}
 	s.fixed = map[*snapshot.DeleteFile]bool{}
+	s.small = map[string]bool{}
 	if err := s.encrypted(); err != nil {
 		return err
 	}
@@ -191,7 +193,10 @@ func (s *selection) selectPuffins() {
 	dangling := s.selectDangling()
 	puffins := s.state.Puffins()
 	var small []string
-	packing := packed{bytes: map[int32]int64{}, target: s.options.TargetPuffinSize}
+	packing := packed{bytes: map[int32]int64{}, fresh: map[int32]bool{}, target: s.options.TargetPuffinSize}
+	for _, g := range s.groups {
+		packing.addFresh(g, s.blocked)
+	}
 	for _, location := range sortedKeys(puffins) {
 		dvs := puffins[location]
 		if slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return s.fixed[d] }) {
@@ -214,36 +219,9 @@ func (s *selection) selectPuffins() {
 		return
 	}
 	for _, location := range small {
+		s.small[location] = true
 		s.takePuffin(location, puffins[location], dangling, 0, "small")
 	}
-}
-
-// packed counts the Puffin files that could be packed together, and those that would come out: a Puffin holds the
-// vectors of one partition spec only, see [writer.add].
-type packed struct {
-	before int64
-	bytes  map[int32]int64 // of the vectors that stay, by spec id
-	target int64
-}
-
-func (p *packed) add(dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool) {
-	live := false
-	for _, d := range dvs {
-		if !dangling[d] {
-			live = true
-			p.bytes[d.Group.Key.SpecID] += d.Length
-		}
-	}
-	if live {
-		p.before++
-	}
-}
-
-func (p *packed) after() (n int64) {
-	for _, bytes := range p.bytes {
-		n += (bytes + p.target - 1) / p.target
-	}
-	return n
 }
 
 func (s *selection) takePuffin(location string, dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool, dead int64, reason string) {

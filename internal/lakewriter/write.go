@@ -91,22 +91,14 @@ func liveFiles(ctx context.Context, t *table.Table, ref string, content iceberg.
 // PositionDeletes writes a Parquet position delete file that deletes positions by data file path. It belongs to the
 // spec and partition of like, a data file. With one path it gets equal file_path bounds, as file-scoped ones have.
 func PositionDeletes(ctx context.Context, t *table.Table, like iceberg.DataFile, positions map[string][]int64) (iceberg.DataFile, error) {
-	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "file_path", Type: arrow.BinaryTypes.String, Metadata: fieldID(filePathID)},
-		{Name: "pos", Type: arrow.PrimitiveTypes.Int64, Metadata: fieldID(posID)},
-	}, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer b.Release()
-	var n int64
+	var records []Record
 	paths := slices.Sorted(maps.Keys(positions))
 	for _, p := range paths {
 		for _, pos := range positions[p] {
-			b.Field(0).(*array.StringBuilder).Append(p)
-			b.Field(1).(*array.Int64Builder).Append(pos)
-			n++
+			records = append(records, Record{p, pos})
 		}
 	}
-	data, err := encodeParquet(schema, b.NewRecordBatch())
+	data, err := EncodePositionDeletes(records)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +106,32 @@ func PositionDeletes(ctx context.Context, t *table.Table, like iceberg.DataFile,
 	if err != nil {
 		return nil, err
 	}
-	d, err := entry(t, like, location, iceberg.ParquetFile, n, int64(len(data)))
+	d, err := entry(t, like, location, iceberg.ParquetFile, int64(len(records)), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
 	return d.LowerBoundValues(map[int][]byte{filePathID: []byte(paths[0])}).UpperBoundValues(map[int][]byte{filePathID: []byte(paths[len(paths)-1])}).Build(), nil
+}
+
+// Record is a record of a position delete file.
+type Record struct {
+	Path string
+	Pos  int64
+}
+
+// EncodePositionDeletes returns a Parquet position delete file with these records in this order.
+func EncodePositionDeletes(records []Record) ([]byte, error) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "file_path", Type: arrow.BinaryTypes.String, Metadata: fieldID(filePathID)},
+		{Name: "pos", Type: arrow.PrimitiveTypes.Int64, Metadata: fieldID(posID)},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for _, r := range records {
+		b.Field(0).(*array.StringBuilder).Append(r.Path)
+		b.Field(1).(*array.Int64Builder).Append(r.Pos)
+	}
+	return encodeParquet(schema, b.NewRecordBatch())
 }
 
 func fieldID(id int) arrow.Metadata {

@@ -79,7 +79,7 @@ func ReadSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Delete
 		}
 	}
 	for path, e := range out.Entries {
-		out.Positions[path] = ranges(r.of(path, e))
+		out.Positions[path] = Ranges(r.of(path, e))
 	}
 	return out
 }
@@ -108,7 +108,7 @@ func (d *deletes) of(path string, data iceberg.ManifestEntry) []int64 {
 		}
 		location := f.file.FilePath()
 		if d.records[location] == nil {
-			d.records[location] = readRecords(d.t, d.fs, location)
+			d.records[location] = Records(d.t, d.fs, location)
 		}
 		out = append(out, d.records[location][path]...)
 	}
@@ -149,8 +149,8 @@ func equalTuples(a, b map[int]any) bool {
 	return true
 }
 
-// readRecords reads a position delete file record by record, columns by name, and returns the positions by data file.
-func readRecords(t require.TestingT, fs iceio.IO, location string) map[string][]int64 {
+// Records reads a position delete file record by record, columns by name, and returns the positions by data file.
+func Records(t require.TestingT, fs iceio.IO, location string) map[string][]int64 {
 	in, err := fs.Open(location)
 	require.NoError(t, err)
 	f, err := file.NewParquetReader(in)
@@ -178,7 +178,8 @@ func readRecords(t require.TestingT, fs iceio.IO, location string) map[string][]
 	return out
 }
 
-func ranges(positions []int64) [][2]int64 {
+// Ranges returns sorted positions as inclusive ranges.
+func Ranges(positions []int64) [][2]int64 {
 	out := [][2]int64{}
 	for _, p := range positions {
 		if n := len(out); n > 0 && out[n-1][1]+1 == p {
