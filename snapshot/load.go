@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -62,9 +63,9 @@ func loadDeletes(ctx context.Context, fs iceio.IO, meta table.Metadata, snap *ta
 
 // newLoader reads the manifest list.
 func newLoader(fs iceio.IO, meta table.Metadata, snap *table.Snapshot, o LoadOptions) (*loader, error) {
-	manifests, err := snap.Manifests(fs)
+	manifests, err := readList(fs, snap)
 	if err != nil {
-		return nil, fmt.Errorf("manifest list %s of snapshot %d: %w", snap.ManifestList, snap.SnapshotID, err)
+		return nil, fmt.Errorf("manifest list %s of snapshot %d: %w", storage.Shown(snap.ManifestList), snap.SnapshotID, err)
 	}
 	l := &loader{
 		fs: fs, meta: meta, parallelism: o.Parallelism, targets: map[string][]*DeleteFile{},
@@ -95,7 +96,7 @@ func (l *loader) each(ctx context.Context, content iceberg.ManifestContent, entr
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(l.parallelism)
 	for _, m := range l.state.Manifests {
-		if m.ManifestContent() != content || !hasLive(m) || l.skip != nil && l.skip(m) {
+		if m.ManifestContent() != content || l.skip != nil && l.skip(m) {
 			continue
 		}
 		g.Go(func() error {
@@ -104,7 +105,7 @@ func (l *loader) each(ctx context.Context, content iceberg.ManifestContent, entr
 					err = entry(m, e)
 				}
 				if err != nil {
-					return fmt.Errorf("manifest %s: %w", m.FilePath(), err)
+					return fmt.Errorf("manifest %s: %w", storage.Shown(m.FilePath()), err)
 				}
 			}
 			return nil
@@ -152,9 +153,12 @@ func (l *loader) key(f iceberg.DataFile) (GroupKey, map[int]any, error) {
 	if spec := l.meta.PartitionSpecByID(int(f.SpecID())); spec != nil && spec.NumFields() == 0 {
 		return key, nil, nil
 	}
-	partition := f.Partition()
-	tuple, err := tupleKey(partition)
-	key.Tuple = tuple
+	var partition map[int]any
+	err := safely(func() (err error) {
+		partition = f.Partition()
+		key.Tuple, err = tupleKey(partition)
+		return err
+	})
 	return key, partition, err
 }
 

@@ -29,12 +29,16 @@ func wholeEntries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) func
 func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read func(io.Reader) (*iceberg.ManifestReader, error)) func(yield func(iceberg.ManifestEntry, error) bool) {
 	return func(yield func(iceberg.ManifestEntry, error) bool) {
 		err := withManifest(fs, m, func(r io.Reader) error {
-			mr, err := read(r)
+			mr, err := opened(r, read)
 			if err != nil {
 				return err
 			}
 			defer mr.Close()
-			return eachLive(ctx, mr, yield)
+			live, err := eachLive(ctx, mr, yield)
+			if err != nil {
+				return err
+			}
+			return checkCounts(m, live)
 		})
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
@@ -45,22 +49,47 @@ func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read func
 // errStopped says that the consumer of a stream wants no more.
 var errStopped = errors.New("stopped")
 
-func eachLive(ctx context.Context, r *iceberg.ManifestReader, yield func(iceberg.ManifestEntry, error) bool) error {
+// eachLive passes on the live entries and returns how many there are.
+func eachLive(ctx context.Context, r *iceberg.ManifestReader, yield func(iceberg.ManifestEntry, error) bool) (live int64, err error) {
 	for {
-		e, err := r.ReadEntry()
+		e, err := nextEntry(r)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return live, nil
 		}
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return live, err
 		}
-		if e.Status() != iceberg.EntryStatusDELETED && !yield(e, nil) {
-			return errStopped
+		if e.Status() == iceberg.EntryStatusDELETED {
+			continue
+		}
+		live++
+		if !yield(e, nil) {
+			return live, errStopped
 		}
 	}
+}
+
+// opened starts the decoding of a manifest.
+func opened(r io.Reader, read func(io.Reader) (*iceberg.ManifestReader, error)) (mr *iceberg.ManifestReader, err error) {
+	err = safely(func() (err error) {
+		mr, err = read(r)
+		return err
+	})
+	return mr, err
+}
+
+// nextEntry decodes one entry.
+func nextEntry(r *iceberg.ManifestReader) (e iceberg.ManifestEntry, err error) {
+	err = safely(func() (err error) {
+		if e, err = r.ReadEntry(); err != nil {
+			return err
+		}
+		return checkLocations(e.DataFile())
+	})
+	return e, err
 }
 
 // withManifest opens a manifest for the time of a function. Some writers leave "data" in the header of delete
@@ -77,6 +106,9 @@ func withManifest(fs iceio.IO, m iceberg.ManifestFile, f func(io.Reader) error) 
 	r := bufio.NewReaderSize(file, 64<<10)
 	header, err := avroheader.Read(r)
 	if err != nil {
+		return err
+	}
+	if err := checkSchema(header.Meta["avro.schema"]); err != nil {
 		return err
 	}
 	if want := m.ManifestContent().String(); string(header.Meta["content"]) != want && (len(header.Meta["content"]) > 0 || want == "deletes") {

@@ -182,13 +182,15 @@ func (p *producer) schemaFor(spec *iceberg.PartitionSpec, manifests []iceberg.Ma
 
 func (p *producer) ownSchema(m iceberg.ManifestFile) (schema *iceberg.Schema, err error) {
 	err = withManifest(p.fs, m, func(r io.Reader) error {
-		mr, err := iceberg.NewManifestReader(m, r)
+		mr, err := opened(r, func(r io.Reader) (*iceberg.ManifestReader, error) { return iceberg.NewManifestReader(m, r) })
 		if err != nil {
 			return err
 		}
 		defer mr.Close()
-		schema, err = mr.Schema()
-		return err
+		return safely(func() (err error) {
+			schema, err = mr.Schema()
+			return err
+		})
 	})
 	return schema, err
 }
@@ -236,7 +238,7 @@ func (r *rollingManifest) write(entry func(*iceberg.ManifestWriter) error) error
 		}
 		r.w = w
 	}
-	if err := entry(r.w); err != nil {
+	if err := safely(func() error { return entry(r.w) }); err != nil {
 		return err
 	}
 	if int64(r.buf.Len()) >= r.p.targetSize() {

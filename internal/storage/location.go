@@ -14,8 +14,8 @@ type cloudLocation struct {
 // maxLocation is the longest location in bytes: the longest key with a scheme and an authority before it.
 const maxLocation = maxKey + 512
 
-// checkLocation refuses what no part of an error or a request should be made of.
-func checkLocation(location string) error {
+// CheckLocation refuses a location that is longer than any store allows, with [ErrRefusedLocation].
+func CheckLocation(location string) error {
 	if len(location) > maxLocation {
 		return fmt.Errorf("%w: it has %d bytes, no store takes more than %d", ErrRefusedLocation, len(location), maxLocation)
 	}

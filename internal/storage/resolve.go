@@ -32,7 +32,7 @@ func (s *Store) find(ctx context.Context, location string) (bucket, string, erro
 	if s.isClosed() {
 		return bucket{}, "", fmt.Errorf("storage: %w", fs.ErrClosed)
 	}
-	if err := checkLocation(location); err != nil {
+	if err := CheckLocation(location); err != nil {
 		return bucket{}, "", err
 	}
 	if m, ok := s.mountOf(location); ok {
