@@ -32,11 +32,8 @@ var conformance = map[string]func(*testing.T, *lab){
 	"loads the current metadata of a table":                           loadsCurrentMetadata,
 	"does not find what is not there":                                 findsNothing,
 	"applies a commit that others then see":                           appliesCommits,
-	"refuses a commit to a table that was dropped":                    refusesDropped,
-	"takes a stale ref for a conflict and leaves no file behind":      staleRef,
-	"takes a table made anew for a conflict":                          anotherTable,
-	"does not apply a commit that another branch's commit overtook":   overtaken,
 	"lets exactly one of two committers win each time":                twoCommitters,
+	"applies every commit of two processes exactly once":              twoProcesses,
 	"lists tables of nested namespaces, and no views":                 lists,
 	"lists tables whose names have odd characters, and loads them":    oddNames,
 	"ends at once when the context is cancelled, and commits nothing": cancelled,
@@ -79,53 +76,6 @@ func appliesCommits(t *testing.T, l *lab) {
 	require.Len(t, log, 2)
 	assert.Equal(t, before.MetadataLocation, log[0])
 	assert.Contains(t, after.MetadataLocation, "/metadata/00002-")
-}
-
-func refusesDropped(t *testing.T, l *lab) {
-	l.create(t, nil, "db", "t")
-	c := l.open(t)
-	tbl := load(t, c, "db", "t")
-	l.drop(t, tbl.Identifier)
-	err := commit(t, c, tbl, "main", 1)
-	assert.ErrorIs(t, err, catalog.ErrRefused)
-	assert.ErrorIs(t, err, catalog.ErrNotFound)
-	assert.Equal(t, 1, l.metadataFiles(t))
-}
-
-func staleRef(t *testing.T, l *lab) {
-	l.create(t, nil, "db", "t")
-	c := l.open(t)
-	tbl := load(t, c, "db", "t")
-	require.NoError(t, commit(t, c, tbl, "main", 1))
-	err := commit(t, c, tbl, "main", 2)
-	var outcome *catalog.CommitError
-	require.ErrorAs(t, err, &outcome)
-	assert.Equal(t, catalog.ErrConflict, outcome.Outcome)
-	assert.ErrorContains(t, err, "lake.db.t")
-	assert.Equal(t, 2, l.metadataFiles(t), "the first and the one of the commit that won")
-}
-
-func anotherTable(t *testing.T, l *lab) {
-	l.create(t, nil, "db", "t")
-	c := l.open(t)
-	tbl := load(t, c, "db", "t")
-	l.drop(t, tbl.Identifier)
-	l.create(t, nil, "db", "t")
-	assert.ErrorIs(t, commit(t, c, tbl, "main", 1), catalog.ErrConflict)
-	assert.Empty(t, load(t, c, "db", "t").Metadata.Snapshots())
-}
-
-// overtaken: the sequence number of the snapshot is taken although the branch is where it was.
-func overtaken(t *testing.T, l *lab) {
-	l.create(t, nil, "db", "t")
-	c := l.open(t)
-	require.NoError(t, commit(t, c, load(t, c, "db", "t"), "main", 1))
-	tbl := load(t, c, "db", "t")
-	require.NoError(t, commit(t, c, tbl, "audit", 2))
-	assert.ErrorIs(t, commit(t, c, tbl, "main", 3), l.overtaken)
-	assert.EqualValues(t, 1, load(t, c, "db", "t").Metadata.SnapshotByName("main").SnapshotID)
-	assert.Equal(t, 3, l.metadataFiles(t))
-	require.NoError(t, commit(t, c, load(t, c, "db", "t"), "main", 3))
 }
 
 func twoCommitters(t *testing.T, l *lab) {

@@ -27,14 +27,23 @@ const catalogName = "lake"
 
 // lab is an empty catalog of one kind and a folder for the files of its tables.
 type lab struct {
-	dir  string
-	open func(t testing.TB) catalog.Closer // a connection of its own, closed with the test
-	put  func(t testing.TB, identifier []string, metadataLocation string)
-	view func(t testing.TB, identifier []string)
-	drop func(t testing.TB, identifier []string)
-	// overtaken is the outcome of a commit with a stale sequence number whose requirements hold.
-	overtaken error
+	dir     string
+	options catalog.Options
+	put     func(t testing.TB, identifier []string, metadataLocation string)
+	view    func(t testing.TB, identifier []string)
+	drop    func(t testing.TB, identifier []string)
+
+	db     *sql.DB          // the database of a SQL catalog, past any proxy
+	dsn    string           // and its data source name
+	server *postgres.Server // of a catalog on PostgreSQL
+	proxy  *postgres.Proxy  // between the catalog and its server
+	rest   *restcatalog.Server
+	keys   *keyring       // of a lab whose tables are on S3
+	remote *storage.Store // and a way to their files past the catalog
 }
+
+// open connects to the catalog. The connection is closed with the test.
+func (l *lab) open(t testing.TB) catalog.Closer { return opener(l.options)(t) }
 
 // kinds are the catalogs that the conformance suite runs on. A kind starts what it needs and returns a maker of labs.
 var kinds = map[string]func(t *testing.T) func(t *testing.T) *lab{
@@ -71,17 +80,19 @@ func postgresLabs(t *testing.T) func(*testing.T) *lab {
 	server := postgres.Start(t)
 	var n atomic.Int32
 	return func(t *testing.T) *lab {
-		name := fmt.Sprintf("lab%d", n.Add(1))
-		return postgresLab(t, server, name, postgres.URI(server.Socket, name))
+		return postgresLab(t, server, fmt.Sprintf("lab%d", n.Add(1)))
 	}
 }
 
-// postgresLab makes a database. Catalogs connect by uri, which may lead through a proxy.
-func postgresLab(t *testing.T, server *postgres.Server, name, uri string) *lab {
+// postgresLab makes a database. Catalogs connect through a proxy.
+func postgresLab(t *testing.T, server *postgres.Server, name string) *lab {
 	execute(t, database(t, "pgx", postgres.URI(server.Socket, "postgres")), "CREATE DATABASE "+name)
 	direct := postgres.URI(server.Socket, name)
 	execute(t, database(t, "pgx", direct), createTables, addType)
-	return sqlLab(t, t.TempDir(), uri, "pgx", direct, true)
+	proxy := server.NewProxy(t)
+	l := sqlLab(t, t.TempDir(), postgres.URI(proxy.Socket, name), "pgx", direct, true)
+	l.server, l.proxy = server, proxy
+	return l
 }
 
 // sqlLab puts tables into a SQL catalog with statements of its own.
@@ -96,8 +107,8 @@ func sqlLab(t *testing.T, dir, uri, driver, dsn string, typed bool) *lab {
 		}
 	}
 	l := &lab{
-		dir: dir, overtaken: catalog.ErrConflict,
-		open: opener(catalog.Options{Name: catalogName, Type: "sql", URI: uri}),
+		dir: dir, db: db, dsn: dsn,
+		options: catalog.Options{Name: catalogName, Type: "sql", URI: uri},
 		put: func(t testing.TB, identifier []string, location string) {
 			insert(t, identifier, quote(location), "TABLE")
 		},
@@ -125,7 +136,7 @@ func faultyREST(t *testing.T, o catalog.Options) (*lab, *restcatalog.Server) {
 	o.Name, o.Type, o.URI, o.Credential, o.Warehouse = catalogName, "rest", s.URL, "id:secret", "wh"
 	o.Retry = storage.RetryOptions{Attempts: attempts, BaseDelay: time.Millisecond}
 	return &lab{
-		dir: t.TempDir(), open: opener(o), overtaken: catalog.ErrRefused,
+		dir: t.TempDir(), options: o, rest: s,
 		put:  s.Put,
 		view: func(_ testing.TB, identifier []string) { s.PutView(identifier) },
 		drop: func(_ testing.TB, identifier []string) { s.Drop(identifier) },
@@ -157,27 +168,51 @@ func execute(t testing.TB, db *sql.DB, statements ...string) {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// create makes an empty table whose files are below the lab's folder.
+// create makes an empty table whose files are below the lab's folder, or on S3.
 func (l *lab) create(t testing.TB, properties map[string]string, identifier ...string) {
-	location := "file://" + filepath.Join(l.dir, filepath.Join(identifier...))
-	l.write(t, testlake.NewMetadata(t, location, properties), "00000-"+uuid.NewString()+".metadata.json", identifier...)
+	l.write(t, testlake.NewMetadata(t, l.location(identifier), properties), "00000-"+uuid.NewString()+".metadata.json", identifier...)
 }
+
+// location is where a table is.
+func (l *lab) location(identifier []string) string {
+	if l.remote != nil {
+		return remoteRoot + "/" + strings.Join(identifier, "/")
+	}
+	return "file://" + filepath.Join(l.dir, filepath.Join(identifier...))
+}
+
+const remoteRoot = "s3://lake/wh"
 
 // write makes a table of a metadata file.
 func (l *lab) write(t testing.TB, metadata []byte, name string, identifier ...string) {
-	path := filepath.Join(l.dir, filepath.Join(identifier...), "metadata", name)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, metadata, 0o644))
-	l.put(t, identifier, "file://"+path)
+	location := l.location(identifier) + "/metadata/" + name
+	if l.remote != nil {
+		require.NoError(t, l.remote.WriteFile(t.Context(), location, metadata))
+	} else {
+		path := strings.TrimPrefix(location, "file://")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, metadata, 0o644))
+	}
+	l.put(t, identifier, location)
 }
 
-// metadataFiles counts the metadata files below the lab's folder.
+// metadataFiles counts the metadata files of all tables.
 func (l *lab) metadataFiles(t testing.TB) int {
 	n := 0
-	require.NoError(t, filepath.WalkDir(l.dir, func(path string, _ fs.DirEntry, err error) error {
+	count := func(path string) {
 		if strings.HasSuffix(path, ".metadata.json") {
 			n++
 		}
+	}
+	if l.remote != nil {
+		for object, err := range l.remote.List(t.Context(), remoteRoot) {
+			require.NoError(t, err)
+			count(object.Location)
+		}
+		return n
+	}
+	require.NoError(t, filepath.WalkDir(l.dir, func(path string, _ fs.DirEntry, err error) error {
+		count(path)
 		return err
 	}))
 	return n

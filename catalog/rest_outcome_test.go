@@ -157,7 +157,7 @@ func TestAWrongCredentialIsToldWithoutTheSecret(t *testing.T) {
 func TestACatalogWithoutNestedNamespacesIsListedOnce(t *testing.T) {
 	t.Parallel()
 	s := restcatalog.New(t, restcatalog.Options{IgnoreParent: true})
-	l := &lab{dir: t.TempDir(), open: opener(catalog.Options{Name: catalogName, Type: "rest", URI: s.URL}), put: s.Put}
+	l := &lab{dir: t.TempDir(), options: catalog.Options{Name: catalogName, Type: "rest", URI: s.URL}, put: s.Put}
 	l.create(t, nil, "a", "t")
 	l.create(t, nil, "b", "t")
 	found, err := l.open(t).List(t.Context(), nil)

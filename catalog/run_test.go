@@ -56,9 +56,6 @@ func replaced(t testing.TB, c catalog.Catalog) int {
 	return n
 }
 
-// patience is the time limit of a request for tests in which a reply never comes.
-const patience = 2 * time.Second
-
 func TestARunRecognisesItsCommitWhenTheReplyToItIsLostOrWrong(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]restcatalog.Fault{

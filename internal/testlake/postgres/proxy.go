@@ -25,34 +25,58 @@ const (
 type Proxy struct {
 	Socket string // folder with the socket
 
-	server string
-	mu     sync.Mutex
-	cut    Cut
+	server  string
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	cut      Cut
+	listener net.Listener
+	clients  map[net.Conn]bool
 }
 
 // NewProxy starts a proxy for the time of a test.
 func (s *Server) NewProxy(t testing.TB) *Proxy {
 	dir, err := os.MkdirTemp("", "pg") // t.TempDir is too long for a socket
 	require.NoError(t, err)
-	p := &Proxy{Socket: dir, server: filepath.Join(s.Socket, socketName)}
+	p := &Proxy{Socket: dir, server: filepath.Join(s.Socket, socketName), clients: map[net.Conn]bool{}}
+	p.Resume(t)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		listener := p.listener
+		p.mu.Unlock()
+		_ = listener.Close() // it is closed already after Stop
+		p.running.Wait()     // the connections end with the clients
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return p
+}
+
+// Stop breaks all connections and refuses new ones.
+func (p *Proxy) Stop(t testing.TB) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.NoError(t, p.listener.Close())
+	for client := range p.clients {
+		_ = client.Close() // it may have ended by itself
+	}
+}
+
+// Resume takes connections again after Stop.
+func (p *Proxy) Resume(t testing.TB) {
 	listener, err := net.Listen("unix", filepath.Join(p.Socket, socketName))
 	require.NoError(t, err)
-	var running sync.WaitGroup
-	running.Go(func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listener = listener
+	p.running.Go(func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			running.Go(func() { p.serve(client) })
+			p.running.Go(func() { p.serve(client) })
 		}
 	})
-	t.Cleanup(func() {
-		require.NoError(t, listener.Close())
-		running.Wait() // the connections end with the clients
-		require.NoError(t, os.RemoveAll(dir))
-	})
-	return p
 }
 
 const socketName = ".s.PGSQL.5432"
@@ -75,7 +99,19 @@ func (p *Proxy) take(where Cut) bool {
 	return true
 }
 
+func (p *Proxy) note(client net.Conn, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if open {
+		p.clients[client] = true
+	} else {
+		delete(p.clients, client)
+	}
+}
+
 func (p *Proxy) serve(client net.Conn) {
+	p.note(client, true)
+	defer p.note(client, false)
 	defer client.Close()
 	server, err := net.Dial("unix", p.server)
 	if err != nil {
