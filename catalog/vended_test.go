@@ -97,6 +97,18 @@ func labOnS3(t *testing.T, k *keyring, o restcatalog.Options) *lab {
 	}
 }
 
+// mappedLab is a SQLite catalog whose tables are on S3, by a storage mapping.
+func mappedLab(t *testing.T) *lab {
+	l := sqliteLab(t)
+	server := s3server.New(t, "lake")
+	l.options.Mounts = []storage.Mount{{Prefix: "s3://lake/", URL: server.MountURL("lake")}}
+	var err error
+	l.remote, err = storage.Open(t.Context(), storage.Options{Mounts: l.options.Mounts})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.remote.Close()) })
+	return l
+}
+
 func TestARunGoesOnWhenTheCredentialsOfItsTableExpireInTheMiddle(t *testing.T) {
 	t.Parallel()
 	l := vendingLab(t)
