@@ -140,6 +140,9 @@ func (f *tableFiles) open(name string, open func() (openedBucket, error)) (*blob
 // credentials, so it must not end with the current operation. On S3 the credentials come from here, so that they can be
 // renewed while the bucket is in use.
 func (f *tableFiles) home(ctx context.Context, name string) (openedBucket, error) {
+	if err := f.checkProperties(); err != nil {
+		return openedBucket{}, err
+	}
 	fs, err := f.table.FS(context.WithoutCancel(ctx))
 	if err != nil {
 		return openedBucket{}, err
