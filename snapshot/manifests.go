@@ -261,6 +261,6 @@ func (r *rollingManifest) close() error {
 		return fmt.Errorf("manifest %s: %w", location, err)
 	}
 	r.w = nil
-	r.done = append(r.done, m)
+	r.done = append(r.done, withEmptyBounds(m))
 	return r.p.write(location, r.buf.Bytes())
 }
