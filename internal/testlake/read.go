@@ -1,8 +1,10 @@
 package testlake
 
 import (
-	"bytes"
 	"context"
+	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +30,8 @@ type Deletes struct {
 	DVs                 int
 	Puffins             map[string]int // deletion vectors by location
 	FirstRowIDs         map[string]*int64
+	// Broken says of a data file why its deletes cannot be read; see [ReadDamagedSnapshot].
+	Broken map[string]string
 }
 
 // entry is a live delete entry.
@@ -51,9 +55,56 @@ func (l *Lake) ReadSnapshot(t testing.TB, snap *table.Snapshot) *Deletes {
 // ReadSnapshot reads what is deleted at a snapshot, with iceberg-go's readers: a deletion vector hides the position
 // deletes of its data file; position deletes apply within one spec and partition, by sequence number.
 func ReadSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Deletes {
+	out, r := index(t, fs, snap)
+	for path, e := range out.Entries {
+		require.Empty(t, out.Broken[path], path)
+		out.Positions[path] = Ranges(r.of(path, e))
+	}
+	return out
+}
+
+// ReadDamagedSnapshot is [ReadSnapshot] for tables that are wrong: a data file whose deletes a strict reader refuses to
+// read has the reason in Broken and no positions.
+func ReadDamagedSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Deletes {
+	out, r := index(t, fs, snap)
+	for path, e := range out.Entries {
+		if out.Broken[path] != "" {
+			continue
+		}
+		refusal := &refusal{}
+		r.t = refusal
+		if positions := refusal.of(func() []int64 { return r.of(path, e) }); refusal.reason == "" {
+			out.Positions[path] = Ranges(positions)
+		} else {
+			out.Broken[path] = refusal.reason
+		}
+	}
+	return out
+}
+
+// refusal takes down what a reader requires in vain.
+type refusal struct{ reason string }
+
+// Errorf implements require.TestingT.
+func (r *refusal) Errorf(format string, args ...any) { r.reason = fmt.Sprintf(format, args...) }
+
+// FailNow implements require.TestingT; of gets it.
+func (r *refusal) FailNow() { panic(r) }
+
+func (r *refusal) of(read func() []int64) []int64 {
+	defer func() {
+		if p := recover(); p != nil && p != any(r) {
+			panic(p)
+		}
+	}()
+	return read()
+}
+
+// index reads the manifests of a snapshot.
+func index(t require.TestingT, fs iceio.IO, snap *table.Snapshot) (*Deletes, *deletes) {
 	manifests, err := snap.Manifests(fs)
 	require.NoError(t, err)
-	out := &Deletes{Positions: map[string][][2]int64{}, Entries: map[string]iceberg.ManifestEntry{}, Puffins: map[string]int{}, FirstRowIDs: map[string]*int64{}}
+	out := &Deletes{Positions: map[string][][2]int64{}, Entries: map[string]iceberg.ManifestEntry{}, Puffins: map[string]int{}, FirstRowIDs: map[string]*int64{}, Broken: map[string]string{}}
 	r := &deletes{t: t, fs: fs, vectors: map[string]entry{}, records: map[string]map[string][]int64{}}
 	for _, m := range manifests {
 		for e, err := range m.Entries(fs, true) {
@@ -61,7 +112,9 @@ func ReadSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Delete
 			f := e.DataFile()
 			switch {
 			case f.ContentType() == iceberg.EntryContentData:
-				require.NotContains(t, out.Entries, f.FilePath())
+				if out.Entries[f.FilePath()] != nil {
+					out.Broken[f.FilePath()] = "it is live in two entries"
+				}
 				out.Entries[f.FilePath()] = e
 				out.FirstRowIDs[f.FilePath()] = f.FirstRowID()
 			case f.ContentType() == iceberg.EntryContentEqDeletes:
@@ -70,6 +123,9 @@ func ReadSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Delete
 				out.DVs++
 				out.Puffins[f.FilePath()]++
 				if ref := f.ReferencedDataFile(); ref != nil {
+					if _, two := r.vectors[*ref]; two {
+						out.Broken[*ref] = "it has two deletion vectors"
+					}
 					r.vectors[*ref] = entry{e, f}
 				}
 			default:
@@ -78,10 +134,7 @@ func ReadSnapshot(t require.TestingT, fs iceio.IO, snap *table.Snapshot) *Delete
 			}
 		}
 	}
-	for path, e := range out.Entries {
-		out.Positions[path] = Ranges(r.of(path, e))
-	}
-	return out
+	return out, r
 }
 
 // deletes are the live delete entries of a snapshot.
@@ -102,7 +155,7 @@ func (d *deletes) of(path string, data iceberg.ManifestEntry) []int64 {
 	for _, f := range d.files {
 		ref := f.file.ReferencedDataFile()
 		applies := f.file.FileFormat() == iceberg.ParquetFile && f.file.SpecID() == data.DataFile().SpecID() && f.SequenceNum() >= data.SequenceNum() &&
-			equalTuples(f.file.Partition(), data.DataFile().Partition()) && (ref == nil || *ref == path)
+			EqualTuples(f.file.Partition(), data.DataFile().Partition()) && (ref == nil || *ref == path)
 		if !applies {
 			continue
 		}
@@ -118,7 +171,7 @@ func (d *deletes) of(path string, data iceberg.ManifestEntry) []int64 {
 
 func (d *deletes) vector(path string, data iceberg.ManifestEntry, v entry) []int64 {
 	require.Equal(d.t, data.DataFile().SpecID(), v.file.SpecID(), "spec of the deletion vector of %s", path)
-	require.Equal(d.t, data.DataFile().Partition(), v.file.Partition(), "partition of the deletion vector of %s", path)
+	require.True(d.t, EqualTuples(data.DataFile().Partition(), v.file.Partition()), "partition of the deletion vector of %s: %v", path, v.file.Partition())
 	require.GreaterOrEqual(d.t, v.SequenceNum(), data.SequenceNum())
 	bitmap, err := dv.ReadDV(d.fs, v.file)
 	require.NoError(d.t, err)
@@ -130,23 +183,25 @@ func (d *deletes) vector(path string, data iceberg.ManifestEntry, v entry) []int
 	return out
 }
 
-func equalTuples(a, b map[int]any) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		w, ok := b[k]
-		if x, isBytes := v.([]byte); isBytes {
-			y, _ := w.([]byte)
-			ok = ok && bytes.Equal(x, y)
-		} else {
-			ok = ok && v == w
+// EqualTuples compares partition tuples of one spec by value: bytes by content, floats by their bits with all NaNs equal.
+func EqualTuples(a, b map[int]any) bool {
+	return maps.EqualFunc(a, b, func(x, y any) bool { return plain(x) == plain(y) })
+}
+
+// plain returns what == compares as partition values do.
+func plain(v any) any {
+	switch v := v.(type) {
+	case []byte:
+		return string(v)
+	case float32:
+		return plain(float64(v))
+	case float64:
+		if math.IsNaN(v) {
+			return "NaN"
 		}
-		if !ok {
-			return false
-		}
+		return math.Float64bits(v)
 	}
-	return true
+	return v
 }
 
 // Records reads a position delete file record by record, columns by name, and returns the positions by data file.

@@ -14,6 +14,7 @@ import (
 
 // memory is a catalog of one table. It keeps the metadata as JSON, so that nobody shares an object with it.
 type memory struct {
+	at    string // location of the table
 	store *storage.Store
 
 	mu       sync.Mutex
@@ -38,7 +39,7 @@ func (m *memory) load(identifier []string) (*catalog.Table, error) {
 }
 
 func (m *memory) location() string {
-	return fmt.Sprintf("%s/metadata/v%d.metadata.json", Location, m.version)
+	return fmt.Sprintf("%s/metadata/v%d.metadata.json", m.at, m.version)
 }
 
 // Commit implements catalog.Catalog: one lock is the compare-and-swap.

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -32,6 +33,10 @@ type Change struct {
 	Bytes func(content iceberg.ManifestContent, data []byte) []byte
 	// Record changes what the manifest list says about a manifest.
 	Record func(m iceberg.ManifestFile, b *iceberg.ManifestBuilder)
+	// EntryID is the snapshot id that added and removed entries get instead of this snapshot's.
+	EntryID int64
+	// List changes which manifests the manifest list has, and their order.
+	List func([]iceberg.ManifestFile) []iceberg.ManifestFile
 	// Timestamp of the snapshot in milliseconds; default: one after the newest.
 	Timestamp int64
 }
@@ -40,7 +45,12 @@ type Change struct {
 type Added struct {
 	File iceberg.DataFile
 	Seq  *int64 // explicit data sequence number; nil inherits the snapshot's
+	// Existing writes the entry with status EXISTING as of an earlier snapshot, whose file sequence number it is.
+	Existing *Origin
 }
+
+// Origin is the snapshot that an entry was added by.
+type Origin struct{ SnapshotID, FileSeq int64 }
 
 // Files are entries that inherit their sequence number.
 func Files(files ...iceberg.DataFile) []Added {
@@ -99,7 +109,11 @@ func (w *commit) manifests() []iceberg.ManifestFile {
 			content = iceberg.ManifestContentData
 		}
 		k := kind{content, int(a.File.SpecID())}
-		added[k] = append(added[k], iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &w.id, a.Seq, nil, a.File))
+		e := iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &w.id, a.Seq, nil, a.File)
+		if o := a.Existing; o != nil {
+			e = iceberg.NewManifestEntry(iceberg.EntryStatusEXISTING, &o.SnapshotID, a.Seq, &o.FileSeq, a.File)
+		}
+		added[k] = append(added[k], e)
 	}
 	kept := map[kind][]iceberg.ManifestEntry{}
 	if w.parent != nil {
@@ -114,6 +128,9 @@ func (w *commit) manifests() []iceberg.ManifestFile {
 	}
 	for _, k := range sortedKinds(added) {
 		out = append(out, w.write(k, added[k]))
+	}
+	if w.change.List != nil {
+		out = w.change.List(out)
 	}
 	return out
 }
@@ -165,7 +182,7 @@ func (w *commit) write(k kind, entries []iceberg.ManifestEntry) iceberg.Manifest
 		schema = w.schemaFor(spec)
 	}
 	var buf bytes.Buffer
-	mw, err := iceberg.NewManifestWriter(w.meta.Version(), &buf, *spec, schema, w.id, iceberg.WithManifestWriterContent(k.content))
+	mw, err := iceberg.NewManifestWriter(w.meta.Version(), &buf, *spec, schema, cmp.Or(w.change.EntryID, w.id), iceberg.WithManifestWriterContent(k.content))
 	require.NoError(t, err)
 	for _, e := range entries {
 		put := map[iceberg.ManifestEntryStatus]func(iceberg.ManifestEntry) error{
@@ -178,7 +195,7 @@ func (w *commit) write(k kind, entries []iceberg.ManifestEntry) iceberg.Manifest
 	if w.change.Bytes != nil {
 		data = w.change.Bytes(k.content, data)
 	}
-	location := fmt.Sprintf("%s/metadata/m%05d.avro", Location, w.lake.next())
+	location := fmt.Sprintf("%s/metadata/m%05d.avro", w.lake.At, w.lake.next())
 	m, err := mw.ToManifestFile(location, int64(len(data)))
 	require.NoError(t, err)
 	w.lake.Put(location, data)
@@ -187,14 +204,16 @@ func (w *commit) write(k kind, entries []iceberg.ManifestEntry) iceberg.Manifest
 
 // record lets the change have its way with the manifest list's record of a manifest.
 func (w *commit) record(m iceberg.ManifestFile) iceberg.ManifestFile {
-	if w.change.Record == nil {
+	if w.change.Record == nil && w.change.EntryID == 0 {
 		return m
 	}
-	b := iceberg.NewManifestFile(m.Version(), m.FilePath(), m.Length(), m.PartitionSpecID(), m.SnapshotID()).Content(m.ManifestContent()).
+	b := iceberg.NewManifestFile(m.Version(), m.FilePath(), m.Length(), m.PartitionSpecID(), w.id).Content(m.ManifestContent()).
 		SequenceNum(m.SequenceNum(), m.MinSequenceNum()).Partitions(m.Partitions()).
 		AddedFiles(m.AddedDataFiles()).ExistingFiles(m.ExistingDataFiles()).DeletedFiles(m.DeletedDataFiles()).
 		AddedRows(m.AddedRows()).ExistingRows(m.ExistingRows()).DeletedRows(m.DeletedRows())
-	w.change.Record(m, b)
+	if w.change.Record != nil {
+		w.change.Record(m, b)
+	}
 	return b.Build()
 }
 
@@ -218,7 +237,7 @@ func (w *commit) snapshot(manifests []iceberg.ManifestFile) *table.Snapshot {
 	t := w.lake.t
 	snap := &table.Snapshot{
 		SnapshotID: w.id, SequenceNumber: w.meta.LastSequenceNumber() + 1, TimestampMs: w.change.Timestamp,
-		ManifestList: fmt.Sprintf("%s/metadata/snap-%d.avro", Location, w.id), SchemaID: &w.meta.CurrentSchema().ID,
+		ManifestList: fmt.Sprintf("%s/metadata/snap-%d.avro", w.lake.At, w.id), SchemaID: &w.meta.CurrentSchema().ID,
 		Summary: &table.Summary{Operation: w.change.Operation, Properties: w.change.Summary},
 	}
 	if snap.TimestampMs == 0 {

@@ -18,8 +18,8 @@ import (
 // Tuple is a partition tuple by field id.
 type Tuple = map[int]any
 
-// entry begins an entry under a spec of the table.
-func (l *Lake) entry(spec int, tuple Tuple, content iceberg.ManifestEntryContent, location string, format iceberg.FileFormat, records, size int64) *iceberg.DataFileBuilder {
+// Entry begins an entry of any kind under a spec of the table; what it is about need not exist.
+func (l *Lake) Entry(spec int, tuple Tuple, content iceberg.ManifestEntryContent, location string, format iceberg.FileFormat, records, size int64) *iceberg.DataFileBuilder {
 	s := l.Load().Metadata.PartitionSpecByID(spec)
 	require.NotNil(l.t, s, "spec %d", spec)
 	b, err := iceberg.NewDataFileBuilder(*s, content, location, format, tuple, nil, nil, records, size)
@@ -27,18 +27,30 @@ func (l *Lake) entry(spec int, tuple Tuple, content iceberg.ManifestEntryContent
 	return b
 }
 
-// DataFile describes a data file, which nobody needs to open. An empty name gets a number.
+// DataFile describes a data file, which nobody needs to open. An empty name gets a number, a whole path stays one.
 func (l *Lake) DataFile(name string, spec int, tuple Tuple, records int64) iceberg.DataFile {
+	return l.dataFile(name, spec, tuple, records).Build()
+}
+
+// NumberedDataFile describes a data file whose entry says its first row id.
+func (l *Lake) NumberedDataFile(name string, spec int, tuple Tuple, records, firstRowID int64) iceberg.DataFile {
+	return l.dataFile(name, spec, tuple, records).FirstRowID(firstRowID).Build()
+}
+
+func (l *Lake) dataFile(name string, spec int, tuple Tuple, records int64) *iceberg.DataFileBuilder {
 	if name == "" {
 		name = fmt.Sprintf("f%03d.parquet", l.next())
 	}
-	return l.entry(spec, tuple, iceberg.EntryContentData, Location+"/data/"+name, iceberg.ParquetFile, records, 100*records).Build()
+	if !strings.HasPrefix(name, "/") && !strings.Contains(name, ":/") {
+		name = l.At + "/data/" + name
+	}
+	return l.Entry(spec, tuple, iceberg.EntryContentData, name, iceberg.ParquetFile, records, 100*records)
 }
 
 // EqualityDeletes describes an equality delete file on field 1, which nobody needs to open.
 func (l *Lake) EqualityDeletes(spec int, tuple Tuple, records int64) iceberg.DataFile {
-	location := fmt.Sprintf("%s/data/eq%03d.parquet", Location, l.next())
-	return l.entry(spec, tuple, iceberg.EntryContentEqDeletes, location, iceberg.ParquetFile, records, 100).EqualityFieldIDs([]int{1}).Build()
+	location := fmt.Sprintf("%s/data/eq%03d.parquet", l.At, l.next())
+	return l.Entry(spec, tuple, iceberg.EntryContentEqDeletes, location, iceberg.ParquetFile, records, 100).EqualityFieldIDs([]int{1}).Build()
 }
 
 // Record is a record of a position delete file.
@@ -58,11 +70,16 @@ func Records(positions map[string][]int64) []Record {
 // PositionDeletes writes a Parquet position delete file with these records in this order; what the entry says beyond
 // spec, partition, count and size is up to the caller, through Build of the result.
 func (l *Lake) PositionDeletes(spec int, tuple Tuple, records ...Record) *iceberg.DataFileBuilder {
-	location := fmt.Sprintf("%s/data/d%03d.parquet", Location, l.next())
 	data, err := lakewriter.EncodePositionDeletes(records)
 	require.NoError(l.t, err)
+	return l.DeleteBytes(spec, tuple, iceberg.ParquetFile, int64(len(records)), data)
+}
+
+// DeleteBytes writes a position delete file with this content, whatever it is.
+func (l *Lake) DeleteBytes(spec int, tuple Tuple, format iceberg.FileFormat, records int64, data []byte) *iceberg.DataFileBuilder {
+	location := fmt.Sprintf("%s/data/d%03d.%s", l.At, l.next(), strings.ToLower(string(format)))
 	l.Put(location, data)
-	return l.entry(spec, tuple, iceberg.EntryContentPosDeletes, location, iceberg.ParquetFile, int64(len(records)), int64(len(data)))
+	return l.Entry(spec, tuple, iceberg.EntryContentPosDeletes, location, format, records, int64(len(data)))
 }
 
 // Bounds sets the bounds of file_path in an entry.
@@ -79,6 +96,13 @@ type Vector struct {
 	Positions []int64
 }
 
+// VectorEntry begins the entry of a deletion vector with what another one says, true or not: copied are the Puffin file,
+// the range and the counts, not the data file that it is about.
+func (l *Lake) VectorEntry(like iceberg.DataFile) *iceberg.DataFileBuilder {
+	b := l.Entry(int(like.SpecID()), like.Partition(), iceberg.EntryContentPosDeletes, like.FilePath(), iceberg.PuffinFile, like.Count(), like.FileSizeBytes())
+	return b.ContentOffset(*like.ContentOffset()).ContentSizeInBytes(*like.ContentSizeInBytes())
+}
+
 // DeletionVectors writes one Puffin file with iceberg-go's writer, blobs in the order of the vectors, and returns their
 // entries.
 func (l *Lake) DeletionVectors(vectors ...Vector) []iceberg.DataFile {
@@ -87,7 +111,7 @@ func (l *Lake) DeletionVectors(vectors ...Vector) []iceberg.DataFile {
 	for _, v := range vectors {
 		require.NoError(l.t, w.Add(v.Data.FilePath(), v.Positions, v.Data.SpecID(), v.Data.Partition()))
 	}
-	files, err := w.Flush(context.Background(), fmt.Sprintf("%s/data/v%03d.puffin", Location, l.next()))
+	files, err := w.Flush(context.Background(), fmt.Sprintf("%s/data/v%03d.puffin", l.At, l.next()))
 	require.NoError(l.t, err)
 	return files
 }

@@ -31,6 +31,7 @@ func Ident() []string { return []string{"db", "t"} }
 type Lake struct {
 	Bucket  *blob.Bucket
 	Catalog catalog.Catalog
+	At      string // location of the table
 
 	t      require.TestingT
 	memory *memory
@@ -40,6 +41,7 @@ type Lake struct {
 // Options of a new table. The zero value is an unpartitioned table of format version 2 with [Schema].
 type Options struct {
 	Version    int
+	Location   string // below s3://lake/; default [Location]
 	Schema     *iceberg.Schema
 	Spec       *iceberg.PartitionSpec
 	Properties iceberg.Properties
@@ -66,13 +68,16 @@ func New(t require.TestingT, o Options) *Lake {
 	if o.Spec == nil {
 		o.Spec = iceberg.UnpartitionedSpec
 	}
+	if o.Location == "" {
+		o.Location = Location
+	}
 	properties := iceberg.Properties{"format-version": string(rune('0' + o.Version))}
 	for k, v := range o.Properties {
 		properties[k] = v
 	}
-	meta, err := table.NewMetadata(o.Schema, o.Spec, table.UnsortedSortOrder, Location, properties)
+	meta, err := table.NewMetadata(o.Schema, o.Spec, table.UnsortedSortOrder, o.Location, properties)
 	require.NoError(t, err)
-	l := &Lake{t: t, Bucket: memblob.OpenBucket(nil), memory: &memory{}}
+	l := &Lake{t: t, At: o.Location, Bucket: memblob.OpenBucket(nil), memory: &memory{at: o.Location}}
 	l.memory.raw, err = json.Marshal(meta)
 	require.NoError(t, err)
 	l.memory.store = l.open(l.Bucket)
