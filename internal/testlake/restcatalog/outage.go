@@ -14,7 +14,7 @@ func (s *Server) listen(t testing.TB, address string) {
 	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	s.server = &httptest.Server{Listener: listener, Config: &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.front.Load()).ServeHTTP(w, r) }),
+		Handler: s,
 	}}
 	if s.options.TLS == nil {
 		s.server.Start()

@@ -84,6 +84,9 @@ func (s *Server) Use(middleware func(healthy http.Handler) http.Handler) {
 	s.front.Store(&front)
 }
 
+// ServeHTTP answers a request, also one that came to another server.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*s.front.Load()).ServeHTTP(w, r) }
+
 func (s *Server) routes() http.Handler {
 	base := "/v1"
 	if s.options.Prefix != "" {

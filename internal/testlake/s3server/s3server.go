@@ -38,7 +38,7 @@ func New(t testing.TB, buckets ...string) *Server {
 	}
 	s := &Server{healthy: gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()}
 	s.Use(nil)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.record(r).ServeHTTP(w, r) }))
+	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
@@ -54,6 +54,9 @@ func (s *Server) Use(middleware func(healthy http.Handler) http.Handler) {
 	defer s.mu.Unlock()
 	s.front = front
 }
+
+// ServeHTTP answers a request, also one that came to another server.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.record(r).ServeHTTP(w, r) }
 
 // record notes a request and returns who answers it.
 func (s *Server) record(r *http.Request) http.Handler {
