@@ -152,7 +152,7 @@ func TestARefusedRunRemovesWhatItWrote(t *testing.T) {
 	}
 }
 
-func TestACommitThatIsAcknowledgedButNotStoredFailsTheVerificationAndKeepsThePuffins(t *testing.T) {
+func TestACommitThatIsAcknowledgedButNotStoredIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	l, s := faultyREST(t, catalog.Options{})
 	c := l.open(t)
@@ -160,18 +160,30 @@ func TestACommitThatIsAcknowledgedButNotStoredFailsTheVerificationAndKeepsThePuf
 	want := lake.Read(t, "t", "main").Positions
 	s.Break("commit", restcatalog.Pretend)
 	r, err := maintenance.Run(t.Context(), c, testlake.Ident("t"), migrate())
-	require.ErrorIs(t, err, maintenance.ErrVerify)
-	require.NotEmpty(t, r.Puffins)
-	store := load(t, c, "db", "t").Store
-	for _, location := range r.Puffins {
-		_, err := store.Size(t.Context(), location)
-		assert.NoError(t, err)
-	}
-	assert.Zero(t, replaced(t, c))
-	r, err = maintenance.Run(t.Context(), c, testlake.Ident("t"), migrate())
 	require.NoError(t, err)
 	assert.True(t, r.Committed)
+	assert.Equal(t, 2, r.Attempts)
+	assert.Equal(t, 1, replaced(t, c))
 	assert.Equal(t, want, lake.Read(t, "t", "main").Positions)
+}
+
+func TestACommitThatIsNeverStoredAlthoughAcknowledgedEndsUnknownAndKeepsThePuffins(t *testing.T) {
+	t.Parallel()
+	l, s := faultyREST(t, catalog.Options{})
+	c := l.open(t)
+	lake := l.withDeletes(t, c)
+	before := lake.Files(t)
+	o := migrate()
+	o.Retry.Attempts = 2
+	s.Break("commit", restcatalog.Pretend, restcatalog.Pretend)
+	r, err := maintenance.Run(t.Context(), c, testlake.Ident("t"), o)
+	require.ErrorIs(t, err, maintenance.ErrAbsent)
+	require.ErrorIs(t, err, catalog.ErrUnknown)
+	require.NotErrorIs(t, err, maintenance.ErrConflicts)
+	assert.False(t, r.Committed)
+	assert.Subset(t, lake.Files(t), before)
+	assert.Greater(t, len(lake.Files(t)), len(before), "what was written stays")
+	assert.Zero(t, replaced(t, c))
 }
 
 // The branch is where it was, so the requirements hold; the catalog answers 400 because of the sequence number.

@@ -36,6 +36,11 @@ type committer struct {
 	report     *Report
 	snapshotID int64 // the same at every attempt, so that a lost reply can be recognised
 
+	base *catalog.Table // that the last attempt was made on
+	// absent is set when the catalog acknowledged a commit that the table did not show. From then on nothing that was
+	// written may be removed, unless the snapshot shows up after all.
+	absent bool
+
 	follower *snapshot.Follower // of the branch, from the state of the plan on
 	cache    *snapshot.Cache    // of the manifests that attempts rewrite
 }
@@ -53,9 +58,26 @@ func (c *committer) io(ctx context.Context) iceio.WriteFileIO {
 	return c.cache.Through(c.table.Store.FileIO(ctx))
 }
 
-// run commits, rebasing on every conflict. It returns what a snapshot of ours holds; nothing is added or removed by it
-// unless there is one.
+// run commits. It returns what a snapshot of ours holds; nothing is added or removed by it unless there is one.
 func (c *committer) run(ctx context.Context) (*change, error) {
+	ch, err := c.loop(ctx)
+	if c.absent && !c.report.Committed {
+		// Whatever came after the acknowledgement, nobody knows whether that commit happened.
+		return ch, errors.Join(fmt.Errorf("%s: %w: snapshot %d; what was written stays", c.table.Name(), ErrAbsent, c.snapshotID), hide(err))
+	}
+	return ch, err
+}
+
+// hide keeps the text of an error and nothing else: what kind it was no longer matters.
+func hide(err error) error {
+	if err == nil || errors.Is(err, ErrAbsent) {
+		return nil
+	}
+	return errors.New(err.Error())
+}
+
+// loop commits, rebasing on every conflict.
+func (c *committer) loop(ctx context.Context) (*change, error) {
 	v := samePlan(c.plan.state)
 	for attempt := 1; ; attempt++ {
 		ch := c.results.settle(v)
@@ -64,12 +86,12 @@ func (c *committer) run(ctx context.Context) (*change, error) {
 			return &change{held: ch.held}, nil
 		}
 		c.report.Attempts = attempt
-		err := c.attempt(ctx, v.state, ch)
-		if err == nil {
-			return ch, c.finish(ctx, v, ch)
-		}
-		if !errors.Is(err, catalog.ErrConflict) {
-			return &change{}, err
+		err := c.once(ctx, v, ch)
+		if again := errors.Is(err, catalog.ErrConflict) || errors.Is(err, ErrAbsent); !again {
+			if !c.report.Committed {
+				ch = &change{}
+			}
+			return ch, err
 		}
 		if attempt >= c.options.Retry.Attempts {
 			return &change{}, fmt.Errorf("%w after %d attempts: %w", ErrConflicts, attempt, err)
@@ -88,6 +110,16 @@ func (c *committer) run(ctx context.Context) (*change, error) {
 			return &change{}, err
 		}
 	}
+}
+
+// once makes one attempt and, when it succeeds, looks at what came of it.
+func (c *committer) once(ctx context.Context, v *view, ch *change) error {
+	err := c.attempt(ctx, v.state, ch)
+	if err == nil {
+		err = c.finish(ctx, v, ch)
+		c.absent = c.absent || errors.Is(err, ErrAbsent)
+	}
+	return err
 }
 
 func (c *committer) noteDropped(v *view) {
@@ -110,6 +142,7 @@ func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) 
 		return c.unstage(ctx, staged, fmt.Errorf("%s: %w", c.table.Name(), err))
 	}
 	before := c.table
+	c.base = before
 	if err = c.cat.Commit(ctx, before, staged.Requirements, staged.Updates); err == nil {
 		return nil
 	}

@@ -35,6 +35,9 @@ var (
 	ErrConflicts = errors.New("conflicts, retries exhausted")
 	// ErrProof: what was read back is not what was merged. Nothing was committed.
 	ErrProof = errors.New("proof failed")
+	// ErrAbsent: the catalog acknowledged a snapshot that it does not show, and went on to do so. Nobody can say whether it
+	// is committed, so nothing that was written is removed. It is a kind of catalog.ErrUnknown.
+	ErrAbsent = fmt.Errorf("%w: the catalog acknowledged a snapshot that is not in the table", catalog.ErrUnknown)
 	// ErrVerify: the committed snapshot is not what was staged.
 	ErrVerify = errors.New("verification of the committed snapshot failed")
 )

@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/maintenance/verify"
 )
 
 // Report says what a run did to one branch of a table. Its JSON form is a documented contract.
@@ -28,7 +29,9 @@ type Report struct {
 	Dropped   []string `json:"dropped"` // data files left out because another writer changed their deletes meanwhile
 	Findings  []any    `json:"findings"`
 	Attempts  int      `json:"attempts"` // commits tried
-	Verified  []string `json:"verified"` // what was compared after the commit
+	Verified  []string `json:"verified"` // what was compared after the commit, in words
+	// Verification is the same for programs, with what it cost.
+	Verification Verification `json:"verification"`
 
 	Requests storage.Stats `json:"requests"` // to the table's store, during this run
 	Seconds  float64       `json:"seconds"`
@@ -37,6 +40,6 @@ type Report struct {
 func newReport(p *Plan) *Report {
 	return &Report{
 		Table: p.Table, Ref: p.Ref, Action: p.Action, PlanID: p.PlanID, SnapshotBefore: p.SnapshotBefore, Before: p.Before, After: p.Before,
-		Skipped: p.Skipped, Puffins: []string{}, Dropped: []string{}, Findings: []any{}, Verified: []string{},
+		Skipped: p.Skipped, Puffins: []string{}, Dropped: []string{}, Findings: []any{}, Verified: []string{}, Verification: Verification{Checks: []verify.Check{}},
 	}
 }

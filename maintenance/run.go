@@ -95,6 +95,9 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 	if errors.Is(err, catalog.ErrUnknown) {
 		return err // a snapshot that refers to the files may exist
 	}
+	if c.absent {
+		return err // the one that the catalog acknowledged first may have referred to any of them
+	}
 	used := done.puffins()
 	if cleanErr := w.discard(context.WithoutCancel(ctx), func(f *puffinFile) bool { return used[f] }); cleanErr != nil {
 		err = errors.Join(err, fmt.Errorf("removing unused puffin files: %w", cleanErr))

@@ -20,6 +20,7 @@ func Report(w io.Writer, s term.Style, r *maintenance.Report, err error) error {
 	if r.Committed {
 		beforeAfter(p, s, r.Before, r.After)
 		digests(p, s, r)
+		verified(p, r.Verification)
 	} else {
 		counts(p, r.Before)
 	}
@@ -145,6 +146,14 @@ func digests(p *page, s term.Style, r *maintenance.Report) {
 	}
 	p.printf("\n  digest of the deleted positions of %s\n", term.Plural(int64(r.DataFiles), "data file", "data files"))
 	p.printf("    before  %s\n    after   %s  %s\n", r.DigestBefore, r.DigestAfter, verdict)
+}
+
+func verified(p *page, v maintenance.Verification) {
+	if len(v.Checks) == 0 {
+		return
+	}
+	p.printf("\n  %s compared after the commit: %s, %s read, %s\n", term.Plural(int64(len(v.Checks)), "invariant", "invariants"),
+		term.Plural(v.Requests, "request", "requests"), term.Size(v.Bytes), term.Seconds(v.Seconds))
 }
 
 func dropped(p *page, s term.Style, files []string) {

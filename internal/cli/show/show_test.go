@@ -13,6 +13,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/dvcompactor/dvcompactor/maintenance/verify"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -32,7 +33,8 @@ func committed() *maintenance.Report {
 		Table: "prod.sales.orders", Ref: "main", Action: maintenance.Compact, SnapshotBefore: p(int64(1)), SnapshotAfter: p(int64(2)), Committed: true,
 		Before: before(), After: after(), DigestBefore: strings.Repeat("ab", 32), DigestAfter: strings.Repeat("ab", 32), DataFiles: 240,
 		Attempts: 3, Seconds: 12.34, Requests: storage.Stats{Gets: 100, RangeGets: 1500, Heads: 2, Puts: 5, Retries: 1, BytesRead: 5 << 20, BytesWritten: 60 << 10},
-		Skipped: skipped(), Dropped: []string{"s3://lake/a", "s3://lake/b", "s3://lake/c", "s3://lake/d", "s3://lake/e"},
+		Verification: maintenance.Verification{Checks: make([]verify.Check, 20), Requests: 9, Bytes: 70 << 10, Seconds: 0.25},
+		Skipped:      skipped(), Dropped: []string{"s3://lake/a", "s3://lake/b", "s3://lake/c", "s3://lake/d", "s3://lake/e"},
 	}
 }
 

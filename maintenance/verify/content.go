@@ -1,0 +1,108 @@
+package verify
+
+import (
+	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// binding compares the entry of a new deletion vector with its data file and with what was proved.
+func (c *checker) binding(v Vector, f iceberg.DataFile) {
+	referenced := ""
+	if r := f.ReferencedDataFile(); r != nil {
+		referenced = *r
+	}
+	want(c, "A2", "referenced data file of "+idText(v.id()), referenced, v.DataFile.Path)
+	want(c, "A2", "record count of "+idText(v.id()), f.Count(), v.Cardinality)
+	want(c, "B10", "file size in the entry of "+idText(v.id()), f.FileSizeBytes(), v.PuffinSize)
+	live := c.Now.DataFiles[v.DataFile.Path]
+	if live == nil {
+		c.differ("B2", "%s, the data file of a new deletion vector, is not live", v.DataFile.Path)
+		return
+	}
+	key, err := snapshot.PartitionOf(f)
+	if err != nil || key != live.Group.Key {
+		c.differ("B2", "spec or partition of the deletion vector of %s is not that of the data file", live.Path)
+	}
+	if v.Seq < live.Seq {
+		c.differ("B2", "the deletion vector of %s has data sequence number %d, its data file %d", live.Path, v.Seq, live.Seq)
+	}
+}
+
+// content compares what the snapshot as a whole deletes.
+func (c *checker) content() {
+	before, after := vectorsOf(c.Parent), vectorsOf(c.Now)
+	for path, dvs := range after {
+		if len(dvs) > max(1, len(before[path])) {
+			c.differ("B1", "%d deletion vectors for %s", len(dvs), path)
+		}
+	}
+	c.compared("B1", len(after), "at most one deletion vector for each of %d data files", len(after))
+	want(c, "A3", "number of equality delete files", c.Now.EqualityDeletes, c.Parent.EqualityDeletes)
+	c.compared("A3", c.Now.EqualityDeletes, "%d equality delete files", c.Now.EqualityDeletes)
+	c.replaced(after)
+	c.coverage(after)
+	c.lifetime()
+	n := len(c.found.added)
+	c.compared("A2", n, "%d new deletion vectors are the ranges whose positions were proved, and bound to their data files (B2)", n)
+	c.compared("B8", n, "only deletion vectors were added")
+}
+
+func vectorsOf(s *snapshot.State) map[string][]*snapshot.DeleteFile {
+	out := map[string][]*snapshot.DeleteFile{}
+	for _, d := range s.DVs {
+		out[d.Referenced] = append(out[d.Referenced], d)
+	}
+	return out
+}
+
+// replaced compares each retired deletion vector of a live data file with the one that took its place.
+func (c *checker) replaced(after map[string][]*snapshot.DeleteFile) {
+	moved := 0
+	for _, f := range c.found.removed {
+		referenced := f.ReferencedDataFile()
+		if f.FileFormat() != iceberg.PuffinFile || referenced == nil || c.Now.DataFiles[*referenced] == nil {
+			continue
+		}
+		moved++
+		switch dvs := after[*referenced]; {
+		case len(dvs) == 0:
+			c.differ("A2", "%s lost its deletion vector", *referenced)
+		case dvs[0].Records != f.Count():
+			c.differ("A4", "the deletion vector of %s has %d positions, had %d", *referenced, dvs[0].Records, f.Count())
+		}
+	}
+	c.compared("A4", moved, "%d deletion vectors that moved have as many positions as before", moved)
+}
+
+// coverage compares the removed position delete files with the deletion vectors that hold their records now.
+func (c *checker) coverage(after map[string][]*snapshot.DeleteFile) {
+	targets := 0
+	for _, f := range c.found.removed {
+		for _, t := range c.Targets[snapshot.IDOf(f)] {
+			if c.Now.DataFiles[t.Path] == nil {
+				continue
+			}
+			targets++
+			if len(after[t.Path]) == 0 {
+				c.differ("B7", "position delete file %s is gone and %s, of which it deleted rows, has no deletion vector", f.FilePath(), t.Path)
+			}
+		}
+	}
+	c.compared("B7", targets, "%d times a removed position delete file had records of a live data file, which has a deletion vector", targets)
+}
+
+// lifetime looks for live deletion vectors in the Puffin files of retired ones.
+func (c *checker) lifetime() {
+	retired := map[string]bool{}
+	for _, f := range c.found.removed {
+		if f.FileFormat() == iceberg.PuffinFile {
+			retired[f.FilePath()] = true
+		}
+	}
+	for _, d := range c.Now.DVs {
+		if retired[d.Path] {
+			c.differ("B11", "Puffin file %s has retired deletion vectors and that of %s, which is live", d.Path, d.Referenced)
+		}
+	}
+	c.compared("B11", len(retired), "%d Puffin files of retired deletion vectors have no live one", len(retired))
+}
