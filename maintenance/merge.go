@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"github.com/apache/iceberg-go"
@@ -135,6 +136,10 @@ func (m *merger) readDelete(ctx context.Context, fact *facts, p *pass) error {
 		fact.err = bad
 		return nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		fact.err = fmt.Errorf("position delete file %s: %w", d.Path, err)
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("position delete file %s: %w", d.Path, err)
 	}
@@ -163,7 +168,11 @@ func (m *merger) combine(f *snapshot.DataFile, acc *accumulator, vector *vectorR
 	dv := f.DV()
 	deletes := acc != nil && acc.bitmap != nil && !acc.bitmap.IsEmpty()
 	if vector != nil && vector.err != nil {
-		m.sel.block(f, "dv-corrupt", vector.err.Error(), hintCheck)
+		m.sel.blockVector(f, vector.err)
+		return nil, false
+	}
+	if last, ok := lastPosition(acc, vector); ok && f.Records >= 0 && last >= f.Records {
+		m.sel.block(f, "position-out-of-range", fmt.Sprintf("position %d is deleted, the manifest counts %d rows", last, f.Records), hintCheck)
 		return nil, false
 	}
 	switch {
@@ -185,4 +194,17 @@ func (m *merger) combine(f *snapshot.DataFile, acc *accumulator, vector *vectorR
 		seq = max(seq, acc.seq)
 	}
 	return &merged{file: f, bitmap: vector.bitmap, seq: seq}, true
+}
+
+// lastPosition returns the largest position that any delete of a data file names.
+func lastPosition(acc *accumulator, vector *vectorResult) (last int64, ok bool) {
+	if acc != nil && acc.bitmap != nil {
+		last, ok = acc.bitmap.Max()
+	}
+	if vector != nil {
+		if m, some := vector.bitmap.Max(); some {
+			last, ok = max(last, m), true
+		}
+	}
+	return last, ok
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -51,8 +52,8 @@ func (m *merger) readVectors(ctx context.Context, p *pass) (map[*snapshot.DataFi
 	return out, g.Wait()
 }
 
-// readPuffin reads the deletion vectors of some data files from one Puffin. A damaged vector is a result; a store that
-// fails is an error.
+// readPuffin reads the deletion vectors of some data files from one Puffin. A damaged vector and a missing object are
+// results; a store that fails is an error.
 func readPuffin(ctx context.Context, r puffin.RangeReader, location string, files []*snapshot.DataFile, deliver func(*snapshot.DataFile, *vectorResult)) error {
 	ranges := make([]puffin.DeletionVectorRange, len(files))
 	for i, f := range files {
@@ -60,12 +61,21 @@ func readPuffin(ctx context.Context, r puffin.RangeReader, location string, file
 		ranges[i] = puffin.DeletionVectorRange{Offset: dv.Offset, Length: dv.Length, RecordCount: dv.Records, Location: location, ReferencedDataFile: f.Path}
 	}
 	return puffin.ReadDeletionVectors(ctx, r, ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
-		if err != nil && !errors.Is(err, puffin.ErrCorrupt) {
+		if err != nil && !errors.Is(err, puffin.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("deletion vector of %s: %w", files[i].Path, err)
 		}
 		deliver(files[i], &vectorResult{bitmap: b, err: err})
 		return nil
 	})
+}
+
+// blockVector blocks a data file whose deletion vector could not be read.
+func (s *selection) blockVector(f *snapshot.DataFile, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		s.block(f, "dv-missing", err.Error(), "readers fail on it; "+hintCheck)
+		return
+	}
+	s.block(f, "dv-corrupt", err.Error(), hintCheck)
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
