@@ -4,15 +4,21 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 )
 
 func main() {
 	tuneMemory(os.LookupEnv)
+	if err := positiondelete.BoundCodecs(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(int(exit.Failed))
+	}
 	ctx, stop := untilSignal(context.Background())
 	code := run(ctx, processEnv(), os.Args[1:])
 	stop()

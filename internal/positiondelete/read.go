@@ -68,13 +68,16 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 	if err := r.open(); err != nil {
 		return nil, err
 	}
-	pf, err := file.NewParquetReader(r)
+	pf, err := file.NewParquetReader(r, file.WithReadProps(readerProperties()))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	defer pf.Close()
 	cols, err := findColumns(pf.MetaData().Schema)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkChunks(pf.MetaData(), cols, r.size); err != nil {
 		return nil, err
 	}
 	if pf.NumRows() == 0 {
