@@ -134,13 +134,15 @@ func lists(t *testing.T, l *lab) {
 }
 
 func oddNames(t *testing.T, l *lab) {
-	for _, identifier := range [][]string{{"d b", "t'1"}, {"ünï%41", "t?#&"}} {
+	c := l.open(t)
+	for _, identifier := range [][]string{
+		{"d b", "t'1"}, {"ünï%41", "t?#&"}, {"db", "a/b"}, {"db", "a/../b"}, {"db", "50%"}, {"db", "%2F"}, {"db", "x.y"}, {"db", "表 1"}, {"n 1", "n/2", "t+u"},
+	} {
 		l.create(t, nil, identifier...)
-		c := l.open(t)
 		found, err := c.List(t.Context(), identifier[:1])
 		require.NoError(t, err)
-		assert.Equal(t, [][]string{identifier}, found)
-		require.NoError(t, commit(t, c, load(t, c, identifier...), "main", 1))
+		assert.Contains(t, found, identifier)
+		require.NoError(t, commit(t, c, load(t, c, identifier...), "main", 1), "%q", identifier)
 		assert.Len(t, load(t, c, identifier...).Metadata.Snapshots(), 1)
 	}
 }

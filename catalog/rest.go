@@ -60,7 +60,7 @@ func (c *restCatalog) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("catalog %s: %w", c.options.Name, err)
 	}
-	opts = append(opts, rest.WithCustomTransport(&tracingTransport{next: c.transport, retry: c.options.Retry, rename: !c.options.SigV4}))
+	opts = append(opts, rest.WithCustomTransport(&tracingTransport{next: c.transport, retry: c.options.Retry, signed: c.options.SigV4}))
 	if c.tokens != nil {
 		opts = append(opts, rest.WithAuthManager(c.tokens))
 	}
@@ -144,7 +144,7 @@ func (c *restCatalog) Load(ctx context.Context, identifier []string) (*Table, er
 		return nil, fmt.Errorf("%s in catalog %s: %w", strings.Join(identifier, "."), c.options.Name, err)
 	}
 	t, s3, err := c.load(ctx, identifier)
-	if notFound(err) {
+	if notFound(err) || errors.Is(err, ErrNotFound) {
 		return fail(ErrNotFound)
 	}
 	if err != nil {
@@ -161,13 +161,13 @@ func (c *restCatalog) Load(ctx context.Context, identifier []string) (*Table, er
 
 // load asks for a table and for the credentials of its files.
 func (c *restCatalog) load(ctx context.Context, identifier []string) (t *table.Table, s3 vended, err error) {
-	path, err := pathIdentifier(identifier)
+	name, err := spell(identifier, c.options.SigV4)
 	if err != nil {
 		return nil, vended{}, err
 	}
-	x, err := c.read(ctx, func(ctx context.Context) (err error) {
+	x, err := c.read(name.within(ctx), func(ctx context.Context) (err error) {
 		keepReply(ctx)
-		t, err = c.client.LoadTable(ctx, path)
+		t, err = c.client.LoadTable(ctx, name.given)
 		return err
 	})
 	if err != nil {

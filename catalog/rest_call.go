@@ -76,7 +76,8 @@ func (x *exchange) passes(err error) bool {
 func unreachable(err error) bool {
 	var network *url.Error
 	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &network) && !network.Timeout() && !errors.As(err, &certificate) && !errors.Is(err, rest.ErrOAuthError)
+	late := errors.As(err, &network) && network.Timeout() || errors.Is(err, context.DeadlineExceeded)
+	return network != nil && !late && !errors.As(err, &certificate) && !errors.Is(err, rest.ErrOAuthError)
 }
 
 type exchangeKey struct{}
@@ -98,7 +99,7 @@ func keepReply(ctx context.Context) { exchangeOf(ctx).reply = &bytes.Buffer{} }
 type tracingTransport struct {
 	next   http.RoundTripper
 	retry  storage.RetryOptions
-	rename bool // bodies may be changed, because they are not signed
+	signed bool // requests must stay as they are
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -112,8 +113,8 @@ func (t *tracingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	x.authorization.Store(r.Header.Get("Authorization"))
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }}
 	out := r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
-	if t.rename {
-		if err := rename(out); err != nil {
+	if !t.signed {
+		if err := correct(out); err != nil {
 			return nil, err
 		}
 	}

@@ -14,16 +14,13 @@ import (
 
 // Commit posts the requirements and updates, once: only a request that was refused for its token is repeated.
 func (c *restCatalog) Commit(ctx context.Context, t *Table, requirements []table.Requirement, updates []table.Update) error {
-	path, err := pathIdentifier(t.Identifier)
+	name, err := spell(t.Identifier, c.options.SigV4)
 	if err != nil {
 		return &CommitError{Outcome: ErrRefused, Table: t.Name(), Err: err}
 	}
-	if name := t.Identifier[len(path)-1]; name != path[len(path)-1] {
-		ctx = context.WithValue(ctx, nameKey{}, name)
-	}
 	var reply table.Metadata
-	x, err := c.call(ctx, func(ctx context.Context) (err error) {
-		reply, _, err = c.client.CommitTable(ctx, path, requirements, updates)
+	x, err := c.call(name.within(ctx), func(ctx context.Context) (err error) {
+		reply, _, err = c.client.CommitTable(ctx, name.given, requirements, updates)
 		return err
 	})
 	if err == nil {

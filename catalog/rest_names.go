@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,62 +10,97 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// pathIdentifier is an identifier as iceberg-go has to be given it for a path: it escapes the levels of the namespace but
-// takes the name of a table for a piece of a URL, with slashes, dots and percent signs meaning what they mean there.
-func pathIdentifier(identifier []string) ([]string, error) {
+// spelling is an identifier as iceberg-go has to be given it. It takes the name of a table for a piece of a URL, with
+// slashes and percent signs meaning what they mean there, and no slashes or control characters in a namespace at all. So
+// these are escaped before, and what comes of it is put right in the request.
+type spelling struct {
+	given, meant []string
+}
+
+// spell returns the spelling of an identifier. Signed requests cannot be put right any more.
+func spell(identifier []string, signed bool) (spelling, error) {
 	if len(identifier) < 2 {
-		return nil, fmt.Errorf("%w: a table has a namespace and a name", ErrNotFound)
+		return spelling{}, fmt.Errorf("%w: a table has a namespace and a name", ErrNotFound)
 	}
+	s := spelling{given: slices.Clone(identifier), meant: identifier}
 	last := len(identifier) - 1
-	for _, level := range identifier[:last] {
-		if level == "." || level == ".." || level == "" {
-			return nil, fmt.Errorf("namespace level %q cannot be part of a URL", level)
+	for i, part := range identifier {
+		switch {
+		case part == "" || part == "." || part == "..":
+			return spelling{}, fmt.Errorf("%q as a part of an identifier cannot be part of a URL", part)
+		case i == last:
+			s.given[i] = url.PathEscape(part)
+		case !strings.Contains(part, "/") && !strings.ContainsFunc(part, unicode.IsControl):
+		case signed:
+			return spelling{}, fmt.Errorf("namespace level %q cannot be part of a signed request", part)
+		default:
+			s.given[i] = url.PathEscape(part)
 		}
 	}
-	out := slices.Clone(identifier)
-	out[last] = pathSegment(out[last])
-	return out, nil
+	return s, nil
 }
 
-func pathSegment(name string) string {
-	switch name {
-	case ".", "..":
-		return strings.ReplaceAll(name, ".", "%2E")
+type spellingKey struct{}
+
+// within lets requests in the context be put right.
+func (s spelling) within(ctx context.Context) context.Context {
+	if slices.Equal(s.given, s.meant) {
+		return ctx
 	}
-	return url.PathEscape(name)
+	return context.WithValue(ctx, spellingKey{}, s)
 }
 
-type nameKey struct{}
-
-// rename puts the name of a table as it is into the body of a commit, into which iceberg-go writes it as it goes into
-// the path. The name is in the context where the two differ.
-func rename(r *http.Request) error {
-	name, ok := r.Context().Value(nameKey{}).(string)
-	if !ok || r.Method != http.MethodPost || r.Body == nil {
+// correct puts a request right whose context has a spelling.
+func correct(r *http.Request) error {
+	s, ok := r.Context().Value(spellingKey{}).(spelling)
+	if !ok {
 		return nil
 	}
-	data, err := io.ReadAll(r.Body)
-	if err := r.Body.Close(); err != nil {
+	if err := s.correctPath(r); err != nil {
 		return err
 	}
+	if r.Method != http.MethodPost || r.Body == nil {
+		return nil
+	}
+	return s.correctBody(r)
+}
+
+// correctPath undoes the second escaping of levels of the namespace.
+func (s spelling) correctPath(r *http.Request) error {
+	path := r.URL.EscapedPath()
+	for i, level := range s.given[:len(s.given)-1] {
+		if level != s.meant[i] {
+			path = strings.Replace(path, url.PathEscape(level), level, 1)
+		}
+	}
+	plain, err := url.PathUnescape(path)
 	if err != nil {
 		return err
 	}
-	var body map[string]json.RawMessage
-	var of struct {
-		Namespace []string `json:"namespace"`
-		Name      string   `json:"name"`
+	u := *r.URL
+	u.Path, u.RawPath = plain, path
+	r.URL = &u
+	return nil
+}
+
+// correctBody puts the identifier as it is meant into the body of a commit.
+func (s spelling) correctBody(r *http.Request) error {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
 	}
+	if err := r.Body.Close(); err != nil {
+		return err
+	}
+	var body map[string]json.RawMessage
 	if err := json.Unmarshal(data, &body); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body["identifier"], &of); err != nil {
-		return err
-	}
-	of.Name = name
-	if body["identifier"], err = json.Marshal(of); err != nil {
+	last := len(s.meant) - 1
+	if body["identifier"], err = json.Marshal(map[string]any{"namespace": s.meant[:last], "name": s.meant[last]}); err != nil {
 		return err
 	}
 	if data, err = json.Marshal(body); err != nil {

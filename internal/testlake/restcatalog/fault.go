@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 )
 
@@ -113,4 +114,14 @@ func Trickle(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			return
 		}
 	}
+}
+
+// Cut does what was asked and closes the connection in the middle of the answer.
+func Cut(w http.ResponseWriter, r *http.Request, healthy http.Handler) {
+	answer := httptest.NewRecorder()
+	healthy.ServeHTTP(answer, r)
+	w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
+	_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
 }

@@ -1,6 +1,8 @@
 package restcatalog
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +23,7 @@ func (s *Server) listen(t testing.TB, address string) {
 		return
 	}
 	s.server.TLS = s.options.TLS
+	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that it refuses
 	s.server.StartTLS()
 }
 
