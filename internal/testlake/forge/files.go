@@ -44,7 +44,7 @@ func (l *Lake) dataFile(name string, spec int, tuple Tuple, records int64) *iceb
 	if !strings.HasPrefix(name, "/") && !strings.Contains(name, ":/") {
 		name = l.At + "/data/" + name
 	}
-	return l.Entry(spec, tuple, iceberg.EntryContentData, name, iceberg.ParquetFile, records, 100*records)
+	return l.Entry(spec, tuple, iceberg.EntryContentData, name, iceberg.ParquetFile, records, 100*min(records, 1<<40))
 }
 
 // EqualityDeletes describes an equality delete file on field 1, which nobody needs to open.

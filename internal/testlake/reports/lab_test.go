@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"io/fs"
 	"testing"
 	"time"
 
@@ -214,3 +215,17 @@ func at(positions ...int64) [][2]int64 { return testlake.Ranges(positions) }
 // v2 and v3 are the options of an unpartitioned table.
 func v2() forge.Options { return forge.Options{Version: 2} }
 func v3() forge.Options { return forge.Options{Version: 3} }
+
+// without is file access to everything but one object, about which the reader of the tests knows nothing.
+type without struct {
+	iceio.IO
+	name string
+}
+
+// Open implements iceio.IO.
+func (w without) Open(name string) (iceio.File, error) {
+	if name == w.name {
+		return nil, fs.ErrPermission
+	}
+	return w.IO.Open(name)
+}
