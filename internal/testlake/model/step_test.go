@@ -2,11 +2,11 @@ package model
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // step is one line of a script.
@@ -71,28 +71,15 @@ func operations() []string {
 	return slices.Compact(w)
 }
 
-// number draws a number from 0 to 127, all equally often: rapid's own ranges prefer small ones, with which a run would
-// hardly ever meet another writer or a fault.
-func number(t *rapid.T) (n int) {
-	for range 7 {
-		n *= 2
-		if rapid.Bool().Draw(t, "bit") {
-			n++
+// draw draws a script of up to n steps.
+func draw(r *rand.Rand, n int) []step {
+	w := weights()
+	out := make([]step, 1+r.IntN(n))
+	for i := range out {
+		out[i].op = w[r.IntN(len(w))]
+		for k := range out[i].args {
+			out[i].args[k] = r.IntN(128)
 		}
 	}
-	return n
-}
-
-// steps draws a script, of some thirty steps on average.
-func steps() *rapid.Generator[[]step] {
-	one := rapid.Custom(func(t *rapid.T) step {
-		s := step{op: weights()[number(t)%len(weights())]}
-		for i := range s.args {
-			s.args[i] = number(t)
-		}
-		return s
-	})
-	return rapid.Custom(func(t *rapid.T) []step {
-		return slices.Concat(rapid.SliceOfN(rapid.SliceOfN(one, 0, 12), 0, 12).Draw(t, "steps")...)
-	})
+	return out
 }

@@ -59,11 +59,11 @@ type world struct {
 	steps    int                // steps taken
 	specs    map[string]int     // ids of the partition specs by the names of their fields
 	schemas  int                // schemas made
-	noted    map[string]float64 // what happened how often
+	noted    map[string]int // what happened how often
 }
 
 func newWorld(t require.TestingT) *world {
-	w := &world{t: t, branches: map[string]*branch{"main": {files: map[string]*file{}}}, use: "main", old: map[int64]*branch{}, specs: map[string]int{"region": 0}, noted: map[string]float64{}}
+	w := &world{t: t, branches: map[string]*branch{"main": {files: map[string]*file{}}}, use: "main", old: map[int64]*branch{}, specs: map[string]int{"region": 0}, noted: map[string]int{}}
 	spec := iceberg.NewPartitionSpec(regionField())
 	w.lake = forge.New(t, forge.Options{Spec: &spec})
 	w.lake.OnCommit(w.committed)
