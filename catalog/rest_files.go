@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/iceberg-go/io/gocloud/blobfs"
 	"github.com/apache/iceberg-go/table"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/google/uuid"
@@ -156,8 +157,12 @@ func (f *tableFiles) home(ctx context.Context, name string) (openedBucket, error
 		return openedBucket{bucket: b.Bucket, until: time.Now().Add(bucketLifetime)}, nil
 	}
 	own, closeIdle := storage.OwnConnections(client, func(o *s3.Options) {
-		if f.vended.keys.HasKeys() {
-			o.Credentials = f
+		if !f.vended.keys.HasKeys() {
+			return
+		}
+		o.Credentials = f
+		if r, ok := o.Retryer.(aws.RetryerV2); ok {
+			o.Retryer = renewingRetryer{RetryerV2: r, files: f}
 		}
 	})
 	f.connections = append(f.connections, closeIdle)

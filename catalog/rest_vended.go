@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
 
 // Properties of S3 access that a catalog hands out with a table.
@@ -127,4 +128,22 @@ func (f *tableFiles) renew(ctx context.Context, stale func() bool) error {
 	}
 	f.loaded(t, v)
 	return nil
+}
+
+// renewingRetryer lets the SDK repeat what the store refused for its credentials, with others. It is for uploads in
+// parts, which the SDK repeats part by part; everything else is repeated by the store.
+type renewingRetryer struct {
+	aws.RetryerV2
+	files *tableFiles
+}
+
+// IsErrorRetryable implements aws.Retryer.
+func (r renewingRetryer) IsErrorRetryable(err error) bool {
+	if !storage.StaleCredentials(err) {
+		return r.RetryerV2.IsErrorRetryable(err)
+	}
+	r.files.mu.Lock()
+	defer r.files.mu.Unlock()
+	r.files.renewAt = time.Now()
+	return true
 }

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -107,6 +108,21 @@ func TestARunTriesAgainWhenACommitIsCertainNotToHaveHappened(t *testing.T) {
 			assert.Equal(t, want, lake.Read(t, "t", "main").Positions)
 		})
 	}
+}
+
+// Without regard to what the catalog asks for, the run would have committed before the context ends.
+func TestARunWaitsBeforeItsNextAttemptForAsLongAsTheCatalogAsks(t *testing.T) {
+	t.Parallel()
+	l, s := faultyREST(t, catalog.Options{})
+	c := l.open(t)
+	l.withDeletes(t, c)
+	before := s.Seen("commit")
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Break("commit", restcatalog.Later(429, "60"))
+	time.AfterFunc(3*time.Second, cancel)
+	_, err := maintenance.Run(ctx, c, testlake.Ident("t"), migrate())
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, before+1, s.Seen("commit"))
 }
 
 func TestARunReportsAnUnknownOutcomeAndKeepsWhatItWrote(t *testing.T) {

@@ -198,3 +198,26 @@ func TestCredentialsForAPrefixOfTheTableCountMoreThanThoseInItsConfig(t *testing
 	require.NoError(t, err)
 	assert.Equal(t, map[int]int{3: 1}, k.used)
 }
+
+func TestCredentialsThatExpireWithinAnUploadInPartsAreRenewed(t *testing.T) {
+	t.Parallel()
+	l := vendingLab(t)
+	l.create(t, nil, "db", "t")
+	tbl := load(t, l.open(t), "db", "t")
+	w, err := tbl.Store.Create(t.Context(), remoteRoot+"/db/t/data/large")
+	require.NoError(t, err)
+	chunk := make([]byte, 17<<20) // more than is sent at once
+	for i := range 2 {
+		_, err := w.Write(chunk)
+		require.NoError(t, err)
+		if i == 0 {
+			l.keys.deny(http.StatusBadRequest, "ExpiredToken")
+		}
+	}
+	require.NoError(t, w.Close())
+	size, err := l.remote.Size(t.Context(), remoteRoot+"/db/t/data/large")
+	require.NoError(t, err)
+	assert.EqualValues(t, 2*len(chunk), size)
+	assert.Positive(t, l.keys.requests(1))
+	assert.Positive(t, l.keys.requests(2))
+}

@@ -11,6 +11,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -96,7 +97,7 @@ func (c *committer) loop(ctx context.Context) (*change, error) {
 		if attempt >= c.options.Retry.Attempts {
 			return &change{}, fmt.Errorf("%w after %d attempts: %w", ErrConflicts, attempt, err)
 		}
-		if err := c.wait(ctx, attempt); err != nil {
+		if err := c.wait(ctx, attempt, err); err != nil {
 			return &change{}, err
 		}
 		landed, err := c.reload(ctx)
@@ -215,7 +216,7 @@ func (c *committer) look(ctx context.Context, enough int) (bool, error) {
 		if landed || seen >= enough || i >= maxLooks {
 			return landed, err
 		}
-		if err := c.wait(ctx, i); err != nil {
+		if err := c.wait(ctx, i, nil); err != nil {
 			return false, err
 		}
 	}
@@ -250,15 +251,14 @@ func (c *committer) rebase(ctx context.Context) (*view, error) {
 	return c.results.rebase(ctx, c.table.Store, now)
 }
 
-// wait sleeps before the next attempt: a doubling delay with full jitter.
-func (c *committer) wait(ctx context.Context, attempt int) error {
+// wait sleeps before the next attempt: a doubling delay with full jitter, on top of what the catalog asked for when it
+// refused the last one.
+func (c *committer) wait(ctx context.Context, attempt int, last error) error {
 	d := min(c.options.Retry.BaseDelay<<min(attempt-1, 20), c.options.Retry.MaxDelay)
-	t := time.NewTimer(time.Duration(rand.Int64N(int64(d) + 1)))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
+	var failed *catalog.CommitError
+	asked := time.Duration(0)
+	if errors.As(last, &failed) {
+		asked = failed.RetryAfter
 	}
+	return storage.Wait(ctx, asked+rand.N(d+1))
 }

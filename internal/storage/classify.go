@@ -120,22 +120,19 @@ func httpStatus(err error) int {
 	return 0
 }
 
-// staleCredentials tells whether a store on S3 refused a request because of its credentials and not of what they allow.
+// StaleCredentials tells whether a store on S3 refused a request because of its credentials and not of what they allow.
 // A HEAD has no body that would tell these apart.
-func staleCredentials(err error) bool {
-	var op *smithy.OperationError
-	if !errors.As(err, &op) {
-		return false
-	}
+func StaleCredentials(err error) bool {
 	var api smithy.APIError
-	if !errors.As(op, &api) {
+	if !errors.As(err, &api) {
 		return false
 	}
 	switch api.ErrorCode() {
 	case "ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken", "TokenRefreshRequired":
 		return true
 	case "Forbidden", "BadRequest":
-		return op.Operation() == "HeadObject"
+		var op *smithy.OperationError
+		return errors.As(err, &op) && op.Operation() == "HeadObject"
 	}
 	return false
 }

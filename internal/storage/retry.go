@@ -123,7 +123,7 @@ func (s *Store) retry(ctx context.Context, try func(attempt int) error) error {
 			s.counters.retries.Add(1)
 		}
 		err := try(attempt)
-		if renew == nil || !staleCredentials(err) {
+		if renew == nil || !StaleCredentials(err) {
 			return err
 		}
 		if renewErr := renew(ctx); renewErr != nil {
