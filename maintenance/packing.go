@@ -1,55 +1,72 @@
 package maintenance
 
 import (
+	"maps"
+
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
-// packed counts the Puffin files that could be packed together, and those that would come out: a Puffin holds the
-// vectors of one partition spec only, see [writer.add].
-type packed struct {
-	before int64
-	bytes  map[int32]int64 // of the vectors that stay, by spec id
-	fresh  map[int32]bool  // specs that get new vectors in any case, whose size nobody knows yet
+// packing finds out whether writing small Puffin files anew makes fewer of them. A Puffin holds the vectors of one
+// partition spec only, see [writer.add].
+type packing struct {
 	target int64
+	due    map[int32]int64 // bytes of the vectors that are written in any case, by spec id
+	fresh  map[int32]bool  // specs that get new vectors in any case, whose size nobody knows yet
+	small  map[int32]int64 // bytes of the vectors in small Puffin files
+	files  int64           // small Puffin files
 }
 
-func (p *packed) add(dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool) {
-	live := false
+func newPacking(target int64) *packing {
+	return &packing{target: target, due: map[int32]int64{}, fresh: map[int32]bool{}, small: map[int32]int64{}}
+}
+
+// addFresh notes that data files of a partition with position delete files will get new vectors. Whether they do is known
+// when the files were read; see [results.unpack].
+func (p *packing) addFresh(g *snapshot.Group, blocked map[*snapshot.DataFile]bool) {
+	for _, f := range g.Data {
+		if f.DV() == nil && !blocked[f] {
+			p.fresh[g.Key.SpecID] = true
+		}
+	}
+}
+
+// addDue notes a Puffin file that is written anew in any case, without its dangling vectors.
+func (p *packing) addDue(dvs []*snapshot.DeleteFile, dangling map[*snapshot.DeleteFile]bool) {
 	for _, d := range dvs {
 		if !dangling[d] {
-			live = true
-			p.bytes[d.Group.Key.SpecID] += d.Length
-		}
-	}
-	if live {
-		p.before++
-	}
-}
-
-// addFresh counts the Puffin file that new vectors for the data files of a partition with position delete files will
-// need. Whether there will be any is known when the files were read; see [results.unpack].
-func (p *packed) addFresh(g *snapshot.Group, blocked map[*snapshot.DataFile]bool) {
-	spec := g.Key.SpecID
-	for _, f := range g.Data {
-		if f.DV() == nil && !blocked[f] && !p.fresh[spec] {
-			p.fresh[spec] = true
-			p.before++
+			p.due[d.Group.Key.SpecID] += d.Length
 		}
 	}
 }
 
-func (p *packed) after() (n int64) {
-	for spec, bytes := range p.bytes {
-		files := (bytes + p.target - 1) / p.target
-		if p.fresh[spec] {
-			files = max(files, 1)
-		}
-		n += files
+func (p *packing) addSmall(dvs []*snapshot.DeleteFile) {
+	p.files++
+	for _, d := range dvs {
+		p.small[d.Group.Key.SpecID] += d.Length
 	}
-	for spec := range p.fresh {
-		if p.bytes[spec] == 0 {
-			n++
+}
+
+// pays says that there are fewer Puffin files when the small ones are written anew together with what is due.
+func (p *packing) pays() bool {
+	with, without := int64(0), int64(0)
+	specs := maps.Clone(p.fresh)
+	for _, m := range []map[int32]int64{p.due, p.small} {
+		for spec := range m {
+			specs[spec] = true
 		}
+	}
+	for spec := range specs {
+		with += p.count(spec, p.due[spec]+p.small[spec])
+		without += p.count(spec, p.due[spec])
+	}
+	return with < p.files+without
+}
+
+// count returns how many Puffin files the vectors of one spec fill.
+func (p *packing) count(spec int32, bytes int64) int64 {
+	n := (bytes + p.target - 1) / p.target
+	if p.fresh[spec] {
+		n = max(n, 1)
 	}
 	return n
 }

@@ -209,7 +209,7 @@ func (s *selection) selectPuffins() {
 	dangling := s.selectDangling()
 	puffins := s.state.Puffins()
 	var small []string
-	packing := packed{bytes: map[int32]int64{}, fresh: map[int32]bool{}, target: s.options.TargetPuffinSize}
+	packing := newPacking(s.options.TargetPuffinSize)
 	for _, g := range s.groups {
 		packing.addFresh(g, s.blocked)
 	}
@@ -222,16 +222,18 @@ func (s *selection) selectPuffins() {
 		switch {
 		case slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return dangling[d] }):
 			s.takePuffin(location, dvs, dangling, dead, "dangling")
+			packing.addDue(dvs, dangling)
+			packing.addDue(dvs, dangling)
 		case dead > 0:
 			s.takePuffin(location, dvs, dangling, dead, "dead-bytes")
+			packing.addDue(dvs, dangling)
+			packing.addDue(dvs, dangling)
 		case dvs[0].Size < s.options.TargetPuffinSize/4*3:
 			small = append(small, location)
-		default:
-			continue
+			packing.addSmall(dvs)
 		}
-		packing.add(dvs, dangling)
 	}
-	if packing.before <= packing.after() {
+	if !packing.pays() {
 		return
 	}
 	for _, location := range small {
