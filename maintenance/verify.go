@@ -2,7 +2,6 @@ package maintenance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/dvcompactor/dvcompactor/maintenance/verify"
@@ -61,7 +60,7 @@ func (c *committer) verify(ctx context.Context, v *view, ch *change) error {
 	snap := c.table.Metadata.SnapshotByID(c.snapshotID)
 	now, err := c.follower.Load(ctx, stored, c.table.Metadata, snap, snapshot.LoadOptions{Parallelism: c.options.Parallelism})
 	if err != nil {
-		return fmt.Errorf("reading snapshot %d back: %w", snap.SnapshotID, err)
+		return &verify.Error{Table: c.table.Identifier, Ref: c.plan.Ref, Snapshot: snap.SnapshotID, Parent: v.state.Snapshot.SnapshotID, Err: err}
 	}
 	checks, err := verify.Commit(ctx, verify.Input{
 		Change: c.meant(v, ch), Before: c.base, Parent: v.state, After: c.table, Now: now, Old: c.io(ctx), New: stored,
@@ -72,10 +71,6 @@ func (c *committer) verify(ctx context.Context, v *view, ch *change) error {
 		c.report.Verified = append(c.report.Verified, check.String())
 	}
 	if err != nil {
-		var differs *verify.Error
-		if !errors.As(err, &differs) {
-			err = fmt.Errorf("snapshot %d, made of %d: %w", snap.SnapshotID, v.state.Snapshot.SnapshotID, err)
-		}
 		return err
 	}
 	c.report.After = Count(now)

@@ -72,7 +72,11 @@ type Error struct {
 	Ref              string
 	Snapshot, Parent int64
 	Differences      []Difference
+	Err              error // why the comparison could not be finished, or nil
 }
+
+// Unwrap gives what could not be read.
+func (e *Error) Unwrap() error { return e.Err }
 
 // maxShown bounds how many differences an error text lists.
 const maxShown = 10
@@ -80,7 +84,12 @@ const maxShown = 10
 // Error lists the differences and says what to do.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "snapshot %d, made of %d, is not what was meant: ", e.Snapshot, e.Parent)
+	fmt.Fprintf(&b, "snapshot %d, made of %d, ", e.Snapshot, e.Parent)
+	if len(e.Differences) > 0 {
+		b.WriteString("is not what was meant: ")
+	} else {
+		fmt.Fprintf(&b, "could not be compared: %v", e.Err)
+	}
 	for i, d := range e.Differences {
 		if i == maxShown {
 			fmt.Fprintf(&b, "; and %d more", len(e.Differences)-maxShown)
@@ -105,8 +114,8 @@ func (e *Error) RollBack() string {
 	return fmt.Sprintf("ALTER TABLE CATALOG.%s CREATE OR REPLACE BRANCH `%s` AS OF VERSION %d", name, e.Ref, e.Parent)
 }
 
-// Commit compares. The error is an [*Error] when an invariant does not hold, and another when something cannot be read.
-// What was compared is returned in both cases.
+// Commit compares. The error is an [*Error]: an invariant does not hold, or something cannot be read. What was compared
+// is returned in both cases.
 func Commit(ctx context.Context, in Input) ([]Check, error) {
 	c := &checker{Input: in, snap: in.Now.Snapshot, parent: in.Parent.Snapshot}
 	c.snapshot()
@@ -120,10 +129,10 @@ func Commit(ctx context.Context, in Input) ([]Check, error) {
 		c.summary()
 		err = c.puffins(ctx)
 	}
-	if len(c.differences) > 0 {
-		return c.checks, &Error{Table: in.After.Identifier, Ref: in.Ref, Snapshot: c.snap.SnapshotID, Parent: c.parent.SnapshotID, Differences: c.differences}
+	if len(c.differences) == 0 && err == nil {
+		return c.checks, nil
 	}
-	return c.checks, err
+	return c.checks, &Error{Table: in.After.Identifier, Ref: in.Ref, Snapshot: c.snap.SnapshotID, Parent: c.parent.SnapshotID, Differences: c.differences, Err: err}
 }
 
 // checker gathers what was compared and what differs.
