@@ -111,6 +111,10 @@ func withManifest(fs iceio.IO, m iceberg.ManifestFile, f func(io.Reader) error) 
 	if err := checkSchema(header.Meta["avro.schema"]); err != nil {
 		return err
 	}
+	if schema, renamed := plainNames(header.Meta["avro.schema"]); renamed {
+		header.Meta["avro.schema"] = schema
+		header.Raw = header.Encode()
+	}
 	if want := m.ManifestContent().String(); string(header.Meta["content"]) != want && (len(header.Meta["content"]) > 0 || want == "deletes") {
 		header.Meta["content"] = []byte(want)
 		header.Raw = header.Encode()

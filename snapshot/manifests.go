@@ -104,6 +104,7 @@ func (p *producer) rewriteSpec(ctx context.Context, specID int32, s *specWork) (
 	if spec == nil {
 		return nil, fmt.Errorf("partition spec %d is not in the table metadata: %w", specID, ErrFormat)
 	}
+	spec = avroSpec(spec)
 	schema, err := p.schemaFor(spec, s.rewrite)
 	if err != nil {
 		return nil, err

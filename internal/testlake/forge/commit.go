@@ -182,7 +182,7 @@ func (w *commit) write(k kind, entries []iceberg.ManifestEntry) iceberg.Manifest
 		schema = w.schemaFor(spec)
 	}
 	var buf bytes.Buffer
-	mw, err := iceberg.NewManifestWriter(w.meta.Version(), &buf, *spec, schema, cmp.Or(w.change.EntryID, w.id), iceberg.WithManifestWriterContent(k.content))
+	mw, err := iceberg.NewManifestWriter(w.meta.Version(), &buf, named(spec), schema, cmp.Or(w.change.EntryID, w.id), iceberg.WithManifestWriterContent(k.content))
 	require.NoError(t, err)
 	for _, e := range entries {
 		put := map[iceberg.ManifestEntryStatus]func(iceberg.ManifestEntry) error{
@@ -200,6 +200,16 @@ func (w *commit) write(k kind, entries []iceberg.ManifestEntry) iceberg.Manifest
 	require.NoError(t, err)
 	w.lake.Put(location, data)
 	return w.record(m)
+}
+
+// named gives the fields of a spec names that every Avro library takes: p and their ids.
+func named(spec *iceberg.PartitionSpec) iceberg.PartitionSpec {
+	var fields []iceberg.PartitionField
+	for _, f := range spec.Fields() {
+		f.Name = fmt.Sprintf("p%d", f.FieldID)
+		fields = append(fields, f)
+	}
+	return iceberg.NewPartitionSpecID(spec.ID(), fields...)
 }
 
 // record lets the change have its way with the manifest list's record of a manifest.

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"time"
+
+	iceio "github.com/apache/iceberg-go/io"
 )
 
 // file is an open object, all in memory.
@@ -14,7 +16,8 @@ type file struct {
 	size int64
 }
 
-func newFile(name string, data []byte) *file {
+// NewFile opens bytes as a file.
+func NewFile(name string, data []byte) iceio.File {
 	return &file{Reader: bytes.NewReader(data), name: name, size: int64(len(data))}
 }
 

@@ -189,7 +189,7 @@ func (b bucketIO) Open(name string) (iceio.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return newFile(name, data), nil
+	return NewFile(name, data), nil
 }
 
 // Remove implements iceio.IO; a reader removes nothing.
