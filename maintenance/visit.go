@@ -63,7 +63,7 @@ func (v *visitor) find(path []byte) {
 	v.path = append(v.path[:0], path...)
 	v.target, v.acc = nil, nil
 	f := v.state.DataFiles[string(path)]
-	if f == nil || f.Group != v.facts.file.Group {
+	if f == nil || f.Group != v.facts.file.Group && !f.Twice {
 		return
 	}
 	v.target = f
@@ -77,7 +77,7 @@ func (v *visitor) note() {
 	switch f := v.facts; {
 	case v.target == nil:
 		f.unmatched[string(v.path)] = true
-	case f.file.AppliesTo(v.target):
+	case f.file.AppliesTo(v.target), v.target.Twice: // in one of its two entries
 		f.targets[v.target] = true
 	case f.file.Referenced != "" && f.file.Referenced != v.target.Path:
 		f.stale[v.target.Path] = true
