@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
 
 // Action is what a run does.
@@ -106,11 +107,14 @@ func (o Options) withDefaults() Options {
 // refuse says why a table may not be touched, before anything else of it is read.
 func refuse(t *catalog.Table, o Options) error {
 	no := func(format string, args ...any) error {
-		return fmt.Errorf("%s: %w: %s", t.Name(), ErrRefusedTable, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%s: %w: %w", t.Name(), ErrRefusedTable, fmt.Errorf(format, args...))
 	}
 	meta := t.Metadata
 	if v := meta.Version(); v > 3 {
 		return no("format version %d is newer than this program knows", v)
+	}
+	if _, err := storage.TableRoot(meta.Location()); err != nil {
+		return no("%w", err)
 	}
 	props := meta.Properties()
 	if props["dvcompactor.enabled"] == "false" {

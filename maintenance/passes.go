@@ -22,7 +22,7 @@ func (m *merger) passes() []*pass {
 	for _, g := range m.sel.state.SortedGroups() {
 		var records int64 // spread evenly over the data files of the partition: what each has is known only later
 		if merging[g] {
-			records = g.DeleteRecords() / int64(max(len(g.Data), 1))
+			records = sane(g.DeleteRecords()) / int64(max(len(g.Data), 1))
 		}
 		for _, f := range g.Data {
 			dv := f.DV()
@@ -30,9 +30,9 @@ func (m *merger) passes() []*pass {
 			if m.sel.blocked[f] || !merging[g] && !rewrite {
 				continue
 			}
-			need := bitmapEstimate(f, records)
+			need := bitmapEstimate(f, min(records, sane(f.Records)))
 			if dv != nil {
-				need += 2 * dv.Length
+				need += 2 * sane(dv.Length)
 			}
 			if len(out) == 0 || used+need > budget {
 				out = append(out, &pass{in: map[*snapshot.DataFile]*accumulator{}})
@@ -51,5 +51,9 @@ func (m *merger) passes() []*pass {
 // for each 65,536 rows that hold one.
 func bitmapEstimate(f *snapshot.DataFile, positions int64) int64 {
 	const container = 64
-	return 200 + 2*positions + container*min(positions, f.Records>>16+1)
+	return 200 + 2*positions + container*min(positions, sane(f.Records)>>16+1)
 }
+
+// sane is a number of a manifest as far as an estimate believes it: it is at least 0, and small enough that sums of many
+// do not overflow.
+func sane(n int64) int64 { return min(max(n, 0), 1<<40) }

@@ -104,7 +104,7 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	p.SnapshotBefore = &head.SnapshotID
 	o.Progress.Stage("reading manifests", 0, "")
 	state, err := snapshot.Load(ctx, t.Store.FileIO(ctx), t.Metadata, head, snapshot.LoadOptions{Parallelism: o.Parallelism})
-	if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, snapshot.ErrPartitionValue) {
+	if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, snapshot.ErrPartitionValue) || errors.Is(err, snapshot.ErrMetadata) {
 		err = fmt.Errorf("%w: %w", ErrRefusedTable, err)
 	}
 	if err != nil {

@@ -28,6 +28,7 @@ type Report struct {
 	Skipped   []Skip   `json:"skipped"`
 	Dropped   []string `json:"dropped"` // data files left out because another writer changed their deletes meanwhile
 	Findings  []any    `json:"findings"`
+	Warnings  []string `json:"warnings"` // what an operator should look into although the run went well
 	Attempts  int      `json:"attempts"` // commits tried
 	Verified  []string `json:"verified"` // what was compared after the commit, in words
 	// Verification is the same for programs, with what it cost.
@@ -40,6 +41,6 @@ type Report struct {
 func newReport(p *Plan) *Report {
 	return &Report{
 		Table: p.Table, Ref: p.Ref, Action: p.Action, PlanID: p.PlanID, SnapshotBefore: p.SnapshotBefore, Before: p.Before, After: p.Before,
-		Skipped: p.Skipped, Puffins: []string{}, Dropped: []string{}, Findings: []any{}, Verified: []string{}, Verification: Verification{Checks: []verify.Check{}},
+		Skipped: p.Skipped, Puffins: []string{}, Dropped: []string{}, Findings: []any{}, Warnings: []string{}, Verified: []string{}, Verification: Verification{Checks: []verify.Check{}},
 	}
 }

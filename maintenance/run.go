@@ -49,6 +49,7 @@ func run(ctx context.Context, cat Catalog, identifier []string, o Options, agree
 		return nil, err
 	}
 	report := newReport(p)
+	report.Warnings = clockWarnings(t.Metadata, o.Now())
 	err = work(ctx, cat, t, p, o, report)
 	m.stop(report)
 	return report, err
@@ -83,7 +84,11 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 	if !p.Work {
 		return nil
 	}
-	w := newWriter(ctx, t.Store, p, o)
+	dir, err := dataDir(p.state.Metadata)
+	if err != nil {
+		return err
+	}
+	w := newWriter(ctx, t.Store, dir, p, o)
 	res, err := mergeAll(ctx, p, w, t)
 	if err != nil {
 		// Nothing was committed: what was uploaded is nobody's.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -53,9 +54,15 @@ type writer struct {
 	files        []*puffinFile
 }
 
-func newWriter(ctx context.Context, store *storage.Store, p *Plan, o Options) *writer {
+// dataDir returns where the Puffin files of a table go. The table's own wish counts only below its location.
+func dataDir(meta table.Metadata) (string, error) {
+	root, err := storage.TableRoot(meta.Location())
+	return storage.WriteDir(root, meta.Properties()["write.data.path"], "data"), err
+}
+
+func newWriter(ctx context.Context, store *storage.Store, dir string, p *Plan, o Options) *writer {
 	w := &writer{
-		store: store, dir: p.state.Metadata.Location() + "/data", name: fmt.Sprintf("dvcompactor-%s-%s", p.PlanID, uuid.NewString()[:8]),
+		store: store, dir: dir, name: fmt.Sprintf("dvcompactor-%s-%s", p.PlanID, uuid.NewString()[:8]),
 		target: o.TargetPuffinSize, parallel: o.Parallelism, version: o.Version, progress: o.Progress,
 	}
 	w.group, w.ctx = errgroup.WithContext(ctx)

@@ -43,14 +43,31 @@ func checkCounts(m iceberg.ManifestFile, live int64) error {
 	return nil
 }
 
-// checkLocations refuses an entry whose locations no store can hold.
-func checkLocations(f iceberg.DataFile) error {
+// maxNumber is the largest size in bytes and the largest number of records that a delete file is believed to have. It is
+// more than any store holds in one object, and little enough that sums of many do not overflow.
+const maxNumber = 1 << 48
+
+// checkEntry refuses an entry whose locations no store can hold, and a position delete file or deletion vector with a
+// size or count that cannot be: they are summed in plans and snapshot summaries.
+func checkEntry(f iceberg.DataFile) error {
 	err := storage.CheckLocation(f.FilePath())
 	if r := f.ReferencedDataFile(); err == nil && r != nil {
 		err = storage.CheckLocation(*r)
 	}
+	if err == nil && f.ContentType() == iceberg.EntryContentPosDeletes {
+		err = checkNumbers(f)
+	}
 	if err != nil {
 		return fmt.Errorf("entry %s: %w", storage.Shown(f.FilePath()), err)
+	}
+	return nil
+}
+
+func checkNumbers(f iceberg.DataFile) error {
+	for name, n := range map[string]int64{"record_count": f.Count(), "file_size_in_bytes": f.FileSizeBytes()} {
+		if n < 0 || n > maxNumber {
+			return fmt.Errorf("%w: %s is %d", ErrMetadata, name, n)
+		}
 	}
 	return nil
 }

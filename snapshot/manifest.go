@@ -87,7 +87,7 @@ func nextEntry(r *iceberg.ManifestReader) (e iceberg.ManifestEntry, err error) {
 		if e, err = r.ReadEntry(); err != nil {
 			return err
 		}
-		return checkLocations(e.DataFile())
+		return checkEntry(e.DataFile())
 	})
 	return e, err
 }

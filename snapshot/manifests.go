@@ -255,7 +255,7 @@ func (r *rollingManifest) close() error {
 	if err := r.w.Close(); err != nil {
 		return err
 	}
-	location := fmt.Sprintf("%s/metadata/%s-m%d.avro", r.p.state.Metadata.Location(), r.p.commit, r.p.count)
+	location := fmt.Sprintf("%s/%s-m%d.avro", r.p.dir, r.p.commit, r.p.count)
 	r.p.count++
 	m, err := r.w.ToManifestFile(location, int64(r.buf.Len()))
 	if err != nil {

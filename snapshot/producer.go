@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/google/uuid"
 )
 
@@ -63,6 +64,11 @@ func NewSnapshotID() int64 {
 // The returned value lists what was written even when the error is not nil.
 func Stage(ctx context.Context, fs iceio.WriteFileIO, s *State, c Change) (*Staged, error) {
 	p := &producer{fs: fs, state: s, change: c, version: s.Metadata.Version(), commit: uuid.NewString(), staged: &Staged{}}
+	root, err := storage.TableRoot(s.Metadata.Location())
+	if err != nil {
+		return p.staged, err
+	}
+	p.dir = storage.WriteDir(root, s.Metadata.Properties()["write.metadata.path"], "metadata")
 	if c.Upgrade && p.version < 3 {
 		p.version = 3
 		p.staged.Updates = append(p.staged.Updates, table.NewUpgradeFormatVersionUpdate(3))
@@ -85,6 +91,7 @@ type producer struct {
 	state   *State
 	change  Change
 	version int
+	dir     string // location that manifests and list go to
 	commit  string // unique part of the names of this attempt
 	count   int
 	staged  *Staged
@@ -114,7 +121,7 @@ func (p *producer) manifests(ctx context.Context) ([]iceberg.ManifestFile, error
 // list writes the manifest list and completes the staged snapshot.
 func (p *producer) list(manifests []iceberg.ManifestFile) error {
 	meta, parent := p.state.Metadata, p.state.Snapshot
-	location := fmt.Sprintf("%s/metadata/snap-%d-1-%s.avro", meta.Location(), p.change.SnapshotID, p.commit)
+	location := fmt.Sprintf("%s/snap-%d-1-%s.avro", p.dir, p.change.SnapshotID, p.commit)
 	snap := &table.Snapshot{
 		SnapshotID: p.change.SnapshotID, ParentSnapshotID: &parent.SnapshotID, SequenceNumber: meta.LastSequenceNumber() + 1,
 		// Readers refuse a snapshot older than the table by more than a minute, and clocks differ.

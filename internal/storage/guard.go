@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,14 +53,12 @@ func (g guard) refuseLocal(location string) error {
 
 // TableRoot returns the location of a table without the slashes at its end: everything that is written for the table
 // goes below it. A location that is no place for a table gives [ErrRefusedLocation]: none, the root of the local file
-// system, one without scheme or absolute path, or one with a "." or ".." in its path.
+// system, one that no store can hold, or one with ".." in its path. A relative one is for a mount to resolve.
 func TableRoot(location string) (string, error) {
 	root := strings.TrimRight(location, "/")
 	key, local, err := localKey(root + "/")
 	if err == nil && !local {
-		var loc cloudLocation
-		loc, err = splitCloud(root + "/")
-		key = loc.key
+		key, err = keyOfRoot(root)
 	}
 	switch {
 	case location == "":
@@ -68,13 +67,22 @@ func TableRoot(location string) (string, error) {
 		return "", refusedRoot(location, err.Error())
 	case local && strings.Trim(key, "/") == "":
 		return "", refusedRoot(location, "it is the root of the file system")
-	case unclean(key):
-		return "", refusedRoot(location, `its path has a "." or ".."`)
+	case slices.Contains(strings.Split(key, "/"), ".."):
+		return "", refusedRoot(location, `its path has a ".."`)
 	}
 	if err := checkKey(key + "x"); err != nil {
 		return "", refusedRoot(location, err.Error())
 	}
 	return root, nil
+}
+
+// keyOfRoot returns the key of a table location that is not local.
+func keyOfRoot(root string) (string, error) {
+	if !strings.Contains(root, ":") {
+		return root + "/", nil
+	}
+	loc, err := splitCloud(root + "/")
+	return loc.key, err
 }
 
 func refusedRoot(location, why string) error {

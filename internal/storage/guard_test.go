@@ -170,7 +170,7 @@ func TestTableRoot(t *testing.T) {
 	for location, want := range map[string]string{
 		"s3://lake/t": "s3://lake/t", "s3://lake/t///": "s3://lake/t", "s3://lake/": "s3://lake", "s3://lake": "s3://lake", "s3://lake/a b/ü+%20": "s3://lake/a b/ü+%20",
 		"file:///w/t/": "file:///w/t", "file:/w/t": "file:/w/t", "/w/t": "/w/t", "abfss://c@a.dfs.core.windows.net/t": "abfss://c@a.dfs.core.windows.net/t",
-		"": "", "/": "", "file:///": "", "file:/": "", "file:w": "", "w/t": "", "s3://": "", "s3:///t": "", "s3://lake/../t": "", "s3://lake/t/..": "", "s3://lake/./t": "",
+		"": "", "/": "", "file:///": "", "file:/": "", "file:w": "", "w/t": "w/t", "./t": "./t", "../t": "", "s3://": "", "s3:///t": "", "s3://lake/../t": "", "s3://lake/t/..": "", "s3://lake/./t": "s3://lake/./t",
 		"/w/../etc": "", "/..": "", "s3://lake/a\x00": "", "s3://lake/" + strings.Repeat("x", 5000): "", "s3://la ke/t": "",
 	} {
 		got, err := TableRoot(location)

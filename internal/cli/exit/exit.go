@@ -12,6 +12,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
 
@@ -182,6 +183,7 @@ func kinds() []kind {
 		{maintenance.ErrProof, Refused, "proof"},
 		{maintenance.ErrRefusedTable, Refused, "refused"},
 		{catalog.ErrFormatVersion, Refused, "refused"},
+		{storage.ErrInvalidLocation, Refused, "refused"},
 		{maintenance.ErrNoRef, NotFound, "not-found"},
 		{catalog.ErrNotFound, NotFound, "not-found"},
 	}

@@ -16,6 +16,9 @@ func Report(w io.Writer, s term.Style, r *maintenance.Report, err error) error {
 	p := &page{w: w}
 	p.printf("%s  %s  %s  %s\n", s.Bold(term.Safe(r.Table)), term.Safe(r.Ref), r.Action, outcome(s, r, err))
 	p.failure(s, err)
+	for _, warning := range r.Warnings {
+		p.printf("  %s\n", s.Warn(term.Safe(warning)))
+	}
 	p.printf("\n")
 	if r.Committed {
 		beforeAfter(p, s, r.Before, r.After)
