@@ -94,6 +94,8 @@ type Defaults struct {
 	Parallelism int `yaml:"parallelism"`
 	// TargetPuffinSize is the size of a Puffin file to aim for.
 	TargetPuffinSize Size `yaml:"target_puffin_size"`
+	// CoolDown keeps runs off data files whose deletes changed within this time; 0 means off.
+	CoolDown time.Duration `yaml:"cool_down"`
 	// Retries bounds the repetition of what failed.
 	Retries Retries `yaml:"retries"`
 }

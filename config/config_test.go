@@ -110,7 +110,7 @@ catalogs:
     tls: {ca_file: a, cert_file: b, key_file: c}
     properties: {k: true, n: 0x10}
 storage: [{prefix: "s3://lake/", url: "mem://"}]
-defaults: {memory: 1GiB, parallelism: 7, target_puffin_size: 1000, retries: {request_attempts: 1, commit_attempts: 2, base_delay: 1s, max_delay: 2s}}
+defaults: {memory: 1GiB, parallelism: 7, target_puffin_size: 1000, cool_down: 15m, retries: {request_attempts: 1, commit_attempts: 2, base_delay: 1s, max_delay: 2s}}
 `
 	c, err := Parse("f", []byte(text), nil)
 	if err != nil {
@@ -126,7 +126,7 @@ defaults: {memory: 1GiB, parallelism: 7, target_puffin_size: 1000, retries: {req
 		}},
 		Storage: []Mount{{Prefix: "s3://lake/", URL: "mem://"}},
 		Defaults: Defaults{
-			Memory: 1 << 30, Parallelism: 7, TargetPuffinSize: 1000,
+			Memory: 1 << 30, Parallelism: 7, TargetPuffinSize: 1000, CoolDown: 15 * time.Minute,
 			Retries: Retries{RequestAttempts: 1, CommitAttempts: 2, BaseDelay: time.Second, MaxDelay: 2 * time.Second},
 		},
 	}

@@ -264,13 +264,18 @@ func (m *mapping) size(key string, least, otherwise Size) Size {
 
 // duration returns the duration under a key, or otherwise when it is absent.
 func (m *mapping) duration(key string, otherwise time.Duration) time.Duration {
+	return m.durationFrom(1, key, "must be a positive duration, for instance 100ms or 5s", otherwise)
+}
+
+// durationFrom returns the duration under a key, which is at least that long. reason says so.
+func (m *mapping) durationFrom(least time.Duration, key, reason string, otherwise time.Duration) time.Duration {
 	s := m.scalar(key)
 	if !s.set {
 		return otherwise
 	}
 	d, err := time.ParseDuration(s.text)
-	if err != nil || d <= 0 {
-		m.fail(key, "must be a positive duration, for instance 100ms or 5s", s.shown())
+	if err != nil || d < least {
+		m.fail(key, reason, s.shown())
 		return otherwise
 	}
 	return d

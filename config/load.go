@@ -118,6 +118,7 @@ func (d *decoder) defaults(m *mapping) Defaults {
 		Memory:           m.size("memory", 16*MiB, otherwise.Memory),
 		Parallelism:      m.integer("parallelism", 1, mostThreads, otherwise.Parallelism),
 		TargetPuffinSize: m.size("target_puffin_size", 1, otherwise.TargetPuffinSize),
+		CoolDown:         m.durationFrom(0, "cool_down", "must be a duration, for instance 15m, or 0s for none", otherwise.CoolDown),
 	}
 	retries := m.mapping("retries")
 	out.Retries = Retries{

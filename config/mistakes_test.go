@@ -58,10 +58,11 @@ func TestMistakes(t *testing.T) {
 		{"a prefix twice", minimal("storage:\n  - {prefix: 's3://a', url: 'mem://'}\n  - {prefix: 's3://a/', url: 'mem://'}\n"), []string{"f:8: storage[1].prefix: is mapped twice, first on line 7; keep one of them"}},
 		{"a relative folder", minimal("storage: [{prefix: 's3://a', url: 'file://x/y'}]\n"), []string{"f:6: storage[0].url: must name an absolute folder with three slashes: file:///dir (got file://x/y)"}},
 		{"a store of the future", minimal("storage: [{prefix: 'gs://a/', url: 'gs://a'}]\n"), []string{"f:6: storage[0].url: is a kind of store that this build does not have; use file, mem or s3 (got gs://a)"}},
-		{"bad sizes and numbers", minimal("defaults:\n  memory: 1MiB\n  parallelism: 0\n  target_puffin_size: 64M\n"), []string{
+		{"bad sizes and numbers", minimal("defaults:\n  memory: 1MiB\n  parallelism: 0\n  target_puffin_size: 64M\n  cool_down: -1s\n"), []string{
 			"f:7: defaults.memory: must be at least 16MiB (got 1MiB)",
 			"f:8: defaults.parallelism: must be a whole number from 1 to 1024 (got 0)",
 			`f:9: defaults.target_puffin_size: has the unknown unit "M"; write KiB, MiB, GiB, TiB, KB, MB, GB, TB or B (got 64M)`,
+			"f:10: defaults.cool_down: must be a duration, for instance 15m, or 0s for none (got -1s)",
 		}},
 		{"bad durations", minimal("defaults: {retries: {base_delay: 10s, max_delay: 5}}\n"), []string{
 			"f:6: defaults.retries.max_delay: must be a positive duration, for instance 100ms or 5s (got 5)",

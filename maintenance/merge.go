@@ -104,6 +104,7 @@ func (m *merger) readDeletes(ctx context.Context, p *pass) error {
 		if fact.err != nil {
 			m.blockUnreadable(fact)
 		}
+		m.blockTouched(fact)
 	}
 	return nil
 }

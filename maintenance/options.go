@@ -51,10 +51,14 @@ type Options struct {
 	TargetPuffinSize int64  // bytes; default 64 MiB
 	Memory           int64  // bytes for bitmaps being merged; default 512 MiB
 	Parallelism      int    // default: number of CPUs
-	Version          string // of this program, for created-by and the snapshot summary
-	Retry            Retry
-	Progress         Progress // nil for none
-	Now              func() time.Time
+	// CoolDown keeps the run off data files whose deletes changed within this time before the plan; 0 or less means off.
+	CoolDown time.Duration
+	Version  string // of this program, for created-by and the snapshot summary
+	Retry    Retry
+	Progress Progress // nil for none
+	Now      func() time.Time
+
+	hotSince int64 // of a plan that was made before; see hotSinceMs
 }
 
 // Retry bounds the commit loop.

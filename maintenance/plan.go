@@ -42,6 +42,9 @@ type Plan struct {
 type Settings struct {
 	UpgradeFormat    bool  `json:"upgrade_format"`
 	TargetPuffinSize int64 `json:"target_puffin_size"`
+	// HotSince is the time, in milliseconds since the epoch, after which a change of its deletes keeps a data file out of
+	// the plan; 0 without a cool-down.
+	HotSince int64 `json:"hot_since"`
 }
 
 // Counts are live delete entries of a snapshot.
@@ -91,7 +94,7 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	}
 	p := &Plan{
 		Table: t.Name(), Ref: o.Ref, Action: o.Action, TableUUID: t.Metadata.TableUUID().String(), FormatVersion: t.Metadata.Version(),
-		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize},
+		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize, HotSince: o.hotSinceMs()},
 		Partitions: []PartitionPlan{}, Puffins: []PuffinPlan{}, DanglingDVs: []string{}, Skipped: []Skip{},
 	}
 	head := t.Metadata.SnapshotByName(o.Ref)
@@ -134,7 +137,7 @@ func danglingPaths(s *snapshot.State) []string {
 
 // choose runs the selection and copies it into the plan's public part.
 func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
-	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins}
+	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins, cool: newCoolDown(p.state, p.Settings.HotSince)}
 	if err := s.run(); err != nil {
 		return err
 	}
@@ -156,7 +159,8 @@ func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
 // identify computes the fingerprint of what the plan is about and the plan's id from it.
 func (p *Plan) identify() *Plan {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%s\n%v %+v\n", p.TableUUID, p.Ref, p.Action, p.UpgradeFormat, p.Settings)
+	// Not the time of the cool-down, which every plan has another: inputs say what it keeps out.
+	fmt.Fprintf(h, "%s\n%s\n%s\n%v {UpgradeFormat:%v TargetPuffinSize:%v}\n", p.TableUUID, p.Ref, p.Action, p.UpgradeFormat, p.Settings.UpgradeFormat, p.Settings.TargetPuffinSize)
 	if p.pending != nil {
 		for _, line := range p.pending.inputs() {
 			fmt.Fprintln(h, line)
@@ -191,6 +195,9 @@ func Count(s *snapshot.State) Counts {
 func (s *selection) inputs() []string {
 	var out []string
 	add := func(kind string, d *snapshot.DeleteFile) {
+		if s.cool.covers(d) {
+			kind = "hot " + kind
+		}
 		out = append(out, fmt.Sprintf("%s %q %d %d %d", kind, d.Path, d.Offset, d.Length, d.Seq))
 	}
 	for _, g := range s.groups {

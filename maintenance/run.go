@@ -25,6 +25,7 @@ func Run(ctx context.Context, cat Catalog, identifier []string, o Options) (*Rep
 // Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
+	o.CoolDown, o.hotSince = 0, reviewed.Settings.HotSince // what was hot then is left alone, however long ago that is
 	return run(ctx, cat, identifier, o, func(p *Plan) error {
 		if p.Fingerprint != reviewed.Fingerprint {
 			return fmt.Errorf("%s: %w: its deletes changed since snapshot %s; make a new plan", p.Table, ErrStale, snapshotText(reviewed.SnapshotBefore))

@@ -13,6 +13,7 @@ type selection struct {
 	state   *snapshot.State
 	options Options
 	twins   map[string]snapshot.Twin
+	cool    *coolDown
 
 	upgrade  bool
 	groups   []*snapshot.Group             // whose position delete files are read and merged
@@ -155,7 +156,7 @@ func (s *selection) selectGroups(version int) {
 		s.upgrade = true
 	}
 	for _, g := range s.state.SortedGroups() {
-		if len(g.PositionDeletes) > 0 {
+		if len(g.PositionDeletes) > 0 && s.blockHot(g) {
 			s.groups = append(s.groups, g)
 			s.blockUnreadable(g)
 		}
@@ -219,16 +220,17 @@ func (s *selection) selectPuffins() {
 			continue
 		}
 		dead := deadBytes(dvs)
+		drop := slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return dangling[d] })
+		isSmall := dvs[0].Size < s.options.TargetPuffinSize/4*3
 		switch {
-		case slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return dangling[d] }):
+		case (drop || dead > 0 || isSmall) && s.hotVectors(dvs):
+		case drop:
 			s.takePuffin(location, dvs, dangling, dead, "dangling")
-			packing.addDue(dvs, dangling)
 			packing.addDue(dvs, dangling)
 		case dead > 0:
 			s.takePuffin(location, dvs, dangling, dead, "dead-bytes")
 			packing.addDue(dvs, dangling)
-			packing.addDue(dvs, dangling)
-		case dvs[0].Size < s.options.TargetPuffinSize/4*3:
+		case isSmall:
 			small = append(small, location)
 			packing.addSmall(dvs)
 		}

@@ -80,6 +80,7 @@ type runFlags struct {
 	memory           sizeFlag
 	parallelism      int
 	targetPuffinSize sizeFlag
+	coolDown         coolDownFlag
 }
 
 func newRunFlags(cmd *cobra.Command) *runFlags {
@@ -87,6 +88,7 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 	f := cmd.Flags()
 	f.StringVar(&r.ref, "ref", "", "`branch` to work on (default main)")
 	f.Var(&r.targetPuffinSize, "target-puffin-size", "size of a Puffin file to aim for (default 64MiB)")
+	f.Var(&r.coolDown, "cool-down", "leave data files alone whose deletes changed this recently, as 15m (default off)")
 	r.resources(cmd)
 	return r
 }
@@ -100,13 +102,42 @@ func (r *runFlags) resources(cmd *cobra.Command) {
 
 func (r *runFlags) options(e env, action maintenance.Action, progress *term.Progress) maintenance.Options {
 	o := maintenance.Options{
-		Action: action, Ref: r.ref, Memory: int64(r.memory), Parallelism: r.parallelism, TargetPuffinSize: int64(r.targetPuffinSize), Version: e.build.Version,
+		Action: action, Ref: r.ref, Memory: int64(r.memory), Parallelism: r.parallelism, TargetPuffinSize: int64(r.targetPuffinSize),
+		CoolDown: time.Duration(r.coolDown), Version: e.build.Version,
 	}
 	if progress != nil {
 		o.Progress = progress
 	}
 	return o
 }
+
+// coolDownFlag is a duration of which 0, given on the command line, is not the same as nothing: it switches off what the
+// configuration says. It implements pflag.Value.
+type coolDownFlag time.Duration
+
+// Set implements pflag.Value.
+func (c *coolDownFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = errors.New("must not be negative")
+	}
+	if d == 0 {
+		d = -1
+	}
+	*c = coolDownFlag(d)
+	return err
+}
+
+// String implements pflag.Value.
+func (c *coolDownFlag) String() string {
+	if c == nil || *c == 0 {
+		return ""
+	}
+	return time.Duration(max(*c, 0)).String()
+}
+
+// Type implements pflag.Value.
+func (c *coolDownFlag) Type() string { return "duration" }
 
 // sizeFlag is a number of bytes with a unit, in the grammar of the configuration. It implements pflag.Value.
 type sizeFlag config.Size

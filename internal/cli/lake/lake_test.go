@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
@@ -151,7 +152,7 @@ func TestSettingsHoldEverythingOfTheFile(t *testing.T) {
 catalogs:
   prod: {type: rest, uri: "https://catalog.example/", warehouse: w, token: "${TOKEN}", sigv4: {region: eu-west-1, name: glue}, tls: {ca_file: /ca.pem}, headers: {X-A: b}, properties: {s3.region: r}}
 storage: [{prefix: "s3://lake/", url: "file:///lake"}]
-defaults: {memory: 1GiB, parallelism: 3, target_puffin_size: 8MiB, retries: {request_attempts: 2, commit_attempts: 5, base_delay: 1s, max_delay: 2s}}
+defaults: {memory: 1GiB, parallelism: 3, target_puffin_size: 8MiB, cool_down: 15m, retries: {request_attempts: 2, commit_attempts: 5, base_delay: 1s, max_delay: 2s}}
 `), 0o600))
 	l, err := Source{Config: path, LookupEnv: func(name string) (string, bool) { return "secret", name == "TOKEN" }}.Open()
 	require.NoError(t, err)
@@ -169,6 +170,8 @@ defaults: {memory: 1GiB, parallelism: 3, target_puffin_size: 8MiB, retries: {req
 	assert.Equal(t, 7, got.Parallelism, "the command line wins")
 	assert.EqualValues(t, 1<<30, got.Memory)
 	assert.EqualValues(t, 8<<20, got.TargetPuffinSize)
+	assert.Equal(t, 15*time.Minute, got.CoolDown)
+	assert.Equal(t, time.Duration(-1), s.Defaults.Fill(maintenance.Options{CoolDown: -1}).CoolDown, "the command line can switch it off")
 	assert.Equal(t, 5, got.Retry.Attempts)
 }
 

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -21,6 +22,7 @@ type Defaults struct {
 	Memory           int64 // bytes
 	Parallelism      int
 	TargetPuffinSize int64 // bytes
+	CoolDown         time.Duration
 	Retry            maintenance.Retry
 }
 
@@ -29,6 +31,7 @@ func (d Defaults) Fill(o maintenance.Options) maintenance.Options {
 	o.Memory = cmp.Or(o.Memory, d.Memory)
 	o.Parallelism = cmp.Or(o.Parallelism, d.Parallelism)
 	o.TargetPuffinSize = cmp.Or(o.TargetPuffinSize, d.TargetPuffinSize)
+	o.CoolDown = cmp.Or(o.CoolDown, d.CoolDown)
 	o.Retry = cmp.Or(o.Retry, d.Retry)
 	return o
 }

@@ -79,7 +79,7 @@ func NewSettings(c *config.Config) Settings {
 		s.Catalogs[name] = catalogOptions(entry, s.Mounts, s.Retries)
 	}
 	s.Defaults = Defaults{
-		Memory: int64(d.Memory), Parallelism: d.Parallelism, TargetPuffinSize: int64(d.TargetPuffinSize),
+		Memory: int64(d.Memory), Parallelism: d.Parallelism, TargetPuffinSize: int64(d.TargetPuffinSize), CoolDown: d.CoolDown,
 		Retry: maintenance.Retry{Attempts: d.Retries.CommitAttempts, BaseDelay: d.Retries.BaseDelay, MaxDelay: d.Retries.MaxDelay},
 	}
 	return s
