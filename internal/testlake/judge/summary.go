@@ -58,7 +58,7 @@ func count(have, other map[string]entry, into map[string]int64) {
 	}
 }
 
-// totals judges the running totals: previous total and difference, missing when the previous one is missing.
+// totals judges the running totals: previous total and difference, missing when the previous one is missing or senseless.
 func (c *commit) totals(added, removed map[string]int64) {
 	before, after := c.parent.Summary.Properties, c.snap.Summary.Properties
 	for total, key := range map[string]string{
@@ -66,7 +66,8 @@ func (c *commit) totals(added, removed map[string]int64) {
 		"total-data-files": "", "total-records": "", "total-equality-deletes": "",
 	} {
 		want := ""
-		if n := number(before[total]) + added[key] - removed[key]; before[total] != "" && n >= 0 {
+		previous, err := strconv.ParseInt(before[total], 10, 64)
+		if n := previous + added[key] - removed[key]; err == nil && n >= 0 {
 			want = strconv.FormatInt(n, 10)
 		}
 		if after[total] != want {
