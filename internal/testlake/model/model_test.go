@@ -17,6 +17,7 @@ var (
 	histories = flag.Int("histories", 120, "how many random histories to try")
 	longest   = flag.Int("steps", 60, "how many steps a history has at most")
 	firstSeed = flag.Uint64("seed", 0, "seed of the first history; 0 takes one from the clock")
+	patience  = flag.Duration("shrink", 90*time.Second, "how long to make a failing history shorter")
 )
 
 // TestRandomHistoriesKeepEveryDeletedRow draws histories. A failing one is printed as a script, made as short as possible:
@@ -41,7 +42,7 @@ func TestRandomHistoriesKeepEveryDeletedRow(t *testing.T) {
 				said, w := try(steps)
 				total.add(w)
 				if said != "" {
-					fail(t, s, steps)
+					fail(t, s-seed, seed, steps)
 				}
 			}
 		})
@@ -57,9 +58,9 @@ func TestRandomHistoriesKeepEveryDeletedRow(t *testing.T) {
 	t.Logf("%d steps; %v", total.steps, total.noted)
 }
 
-func fail(t *testing.T, seed uint64, steps []step) {
-	t.Errorf("the history of seed %d fails", seed)
-	short := shrink(steps, 90*time.Second)
+func fail(t *testing.T, n, seed uint64, steps []step) {
+	t.Errorf("history %d of seed %d fails", n, seed)
+	short := shrink(steps, *patience)
 	said, _ := try(short)
 	t.Errorf("%s\nscript:\n%s", said, script(short))
 }

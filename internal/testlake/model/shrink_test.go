@@ -13,7 +13,9 @@ type trial struct{ said []string }
 type failed struct{}
 
 // Errorf implements require.TestingT.
-func (t *trial) Errorf(format string, args ...any) { t.said = append(t.said, fmt.Sprintf(format, args...)) }
+func (t *trial) Errorf(format string, args ...any) {
+	t.said = append(t.said, fmt.Sprintf(format, args...))
+}
 
 // FailNow implements require.TestingT.
 func (t *trial) FailNow() { panic(failed{}) }

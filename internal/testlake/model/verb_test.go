@@ -155,4 +155,3 @@ func (c *racing) Commit(ctx context.Context, t *catalog.Table, r []table.Require
 	c.before(int(c.n.Add(1)))
 	return c.Catalog.Commit(ctx, t, r, u)
 }
-

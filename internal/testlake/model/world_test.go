@@ -52,14 +52,14 @@ type world struct {
 	t        require.TestingT
 	lake     *forge.Lake
 	branches map[string]*branch
-	use      string             // the branch that steps work on
-	dead     []string           // paths of data files that are live nowhere on some branch
-	old      map[int64]*branch  // what every snapshot held
-	judged   int                // commits of ours that were judged
-	steps    int                // steps taken
-	specs    map[string]int     // ids of the partition specs by the names of their fields
-	schemas  int                // schemas made
-	noted    map[string]int // what happened how often
+	use      string            // the branch that steps work on
+	dead     []string          // paths of data files that are live nowhere on some branch
+	old      map[int64]*branch // what every snapshot held
+	judged   int               // commits of ours that were judged
+	steps    int               // steps taken
+	specs    map[string]int    // ids of the partition specs by the names of their fields
+	schemas  int               // schemas made
+	noted    map[string]int    // what happened how often
 }
 
 func newWorld(t require.TestingT) *world {
