@@ -206,18 +206,16 @@ func TestCredentialsThatExpireWithinAnUploadInPartsAreRenewed(t *testing.T) {
 	tbl := load(t, l.open(t), "db", "t")
 	w, err := tbl.Store.Create(t.Context(), remoteRoot+"/db/t/data/large")
 	require.NoError(t, err)
-	chunk := make([]byte, 17<<20) // more than is sent at once
-	for i := range 2 {
-		_, err := w.Write(chunk)
-		require.NoError(t, err)
-		if i == 0 {
-			l.keys.deny(http.StatusBadRequest, "ExpiredToken")
-		}
-	}
+	const begun, rest = 17 << 20, 1 << 20 // the first is more than is sent at once
+	_, err = w.Write(make([]byte, begun))
+	require.NoError(t, err)
+	l.keys.deny(http.StatusBadRequest, "ExpiredToken")
+	_, err = w.Write(make([]byte, rest))
+	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	size, err := l.remote.Size(t.Context(), remoteRoot+"/db/t/data/large")
 	require.NoError(t, err)
-	assert.EqualValues(t, 2*len(chunk), size)
+	assert.EqualValues(t, begun+rest, size)
 	assert.Positive(t, l.keys.requests(1))
-	assert.Positive(t, l.keys.requests(2))
+	assert.Greater(t, len(l.keys.used), 1)
 }
