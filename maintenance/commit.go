@@ -155,6 +155,8 @@ func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) 
 	switch {
 	case landed:
 		return nil
+	case errors.Is(lookErr, errGone) && !errors.Is(err, catalog.ErrUnknown):
+		return c.unstage(ctx, staged, errors.Join(lookErr, hide(err))) // the commit failed, and there is no table to find it in
 	case lookErr != nil:
 		return outcome(catalog.ErrUnknown, before, err, lookErr)
 	case errors.Is(err, catalog.ErrUnknown):
@@ -213,7 +215,7 @@ func (c *committer) look(ctx context.Context, enough int) (bool, error) {
 		if err == nil {
 			seen++
 		}
-		if landed || seen >= enough || i >= maxLooks {
+		if landed || seen >= enough || i >= maxLooks || errors.Is(err, errGone) {
 			return landed, err
 		}
 		if err := c.wait(ctx, i, nil); err != nil {
@@ -222,14 +224,20 @@ func (c *committer) look(ctx context.Context, enough int) (bool, error) {
 	}
 }
 
-// reload reads the table anew and says whether our snapshot is in it.
+// errGone says that the table of the run is not in the catalog any more.
+var errGone = errors.New("the table was dropped during the run")
+
+// reload reads the table anew and says whether our snapshot is in it. A table that is no more is errGone.
 func (c *committer) reload(ctx context.Context) (bool, error) {
 	t, err := c.cat.Load(ctx, c.table.Identifier)
+	if errors.Is(err, catalog.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", errGone, err)
+	}
 	if err != nil {
 		return false, err
 	}
 	if t.Metadata.TableUUID() != c.table.Metadata.TableUUID() {
-		return false, fmt.Errorf("%s: %w: it is another table now (uuid %s, was %s)", t.Name(), ErrRefusedTable, t.Metadata.TableUUID(), c.table.Metadata.TableUUID())
+		return false, fmt.Errorf("%s: %w: %w: another one has its name now (uuid %s, was %s)", t.Name(), ErrRefusedTable, errGone, t.Metadata.TableUUID(), c.table.Metadata.TableUUID())
 	}
 	c.table = t
 	return t.Metadata.SnapshotByID(c.snapshotID) != nil, nil
