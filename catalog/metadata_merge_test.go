@@ -168,6 +168,69 @@ func TestACommitChangesOnlyWhatItSaysInTheMetadataOfAnyEngine(t *testing.T) {
 	}
 }
 
+// firstField returns the first field of the first schema.
+func firstField(doc map[string]any) map[string]any {
+	return doc["schemas"].([]any)[0].(map[string]any)["fields"].([]any)[0].(map[string]any)
+}
+
+func TestWhatNewerEnginesPutIntoMetadataIsKeptOrRefusedWithItsName(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../testdata/fixtures/v3-row-lineage/t/metadata/00004-*.metadata.json")
+	require.NoError(t, err)
+	require.Len(t, paths, 1)
+	raw, err := os.ReadFile(paths[0])
+	require.NoError(t, err)
+	addField := func(kind any) func(map[string]any) {
+		return func(doc map[string]any) {
+			schema := doc["schemas"].([]any)[0].(map[string]any)
+			schema["fields"] = append(schema["fields"].([]any), map[string]any{"id": 900, "name": "new", "required": false, "type": kind})
+			doc["last-column-id"] = 900
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(doc map[string]any)
+		refused string // "" when it is kept
+	}{
+		"variant":        {addField("variant"), ""},
+		"geometry":       {addField("geometry"), ""},
+		"geography":      {addField("geography(OGC:CRS84, spherical)"), ""},
+		"unknown":        {addField("unknown"), ""},
+		"timestamp_ns":   {addField("timestamp_ns"), ""},
+		"a newer type":   {addField("quaternion"), "unrecognized field type"},
+		"a default":      {func(doc map[string]any) { firstField(doc)["write-default"] = json.Number("5") }, ""},
+		"a newer format": {func(doc map[string]any) { doc["format-version"] = 99 }, "format-version"},
+		"an encryption key": {func(doc map[string]any) {
+			doc["encryption-keys"] = []any{map[string]any{"key-id": "k", "encrypted-key-metadata": "aGVsbG8=", "x": 1}}
+		}, ""},
+		"a kind of ref": {func(doc map[string]any) {
+			doc["refs"].(map[string]any)["r"] = map[string]any{"snapshot-id": doc["current-snapshot-id"], "type": "bookmark"}
+		}, "ref type"},
+		"no next-row-id":          {func(doc map[string]any) { delete(doc, "next-row-id") }, "next-row-id"},
+		"a next-row-id below 0":   {func(doc map[string]any) { doc["next-row-id"] = -7 }, "next-row-id"},
+		"a next-row-id of 2^64":   {func(doc map[string]any) { doc["next-row-id"] = json.Number("18446744073709551616") }, "next-row-id"},
+		"a snapshot without time": {func(doc map[string]any) { delete(doc["snapshots"].([]any)[0].(map[string]any), "timestamp-ms") }, "timestamp-ms"},
+		"an unknown transform": {func(doc map[string]any) {
+			spec := map[string]any{"spec-id": 77, "fields": []any{map[string]any{"source-id": firstField(doc)["id"], "field-id": 2000, "name": "p", "transform": "zorder[7]"}}}
+			doc["partition-specs"], doc["last-partition-id"] = append(doc["partition-specs"].([]any), spec), 2000
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := value(t, raw)
+			c.change(doc)
+			data, err := json.Marshal(doc)
+			require.NoError(t, err)
+			_, err = table.ParseMetadataBytes(data)
+			if c.refused != "" {
+				require.ErrorContains(t, err, c.refused)
+				return
+			}
+			require.NoError(t, err)
+			requireOnlyOurs(t, value(t, data), value(t, update(t, data, false)), false)
+		})
+	}
+}
+
 func TestListsThatTheLibraryReadsOnlyPartlyAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := mergeValue(version{file: []byte(`{"snapshots": [1, 2, 3]}`), was: []byte(`{"snapshots":[1,2]}`), is: []byte(`{"snapshots":[1,2,4]}`)}, "metadata")

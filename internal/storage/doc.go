@@ -10,6 +10,9 @@
 //  3. For another scheme://authority/key the store comes from [Options].Fallback, then from [Options].Openers and
 //     [Options].Properties. s3, s3a and s3n are known without an opener.
 //
+// What a table's metadata names is not trusted: [Store.ForTable] gives the store that such locations are for,
+// [TableRoot] and [WriteDir] say where a table's files may be written.
+//
 // # Requests
 //
 // Every call is as cheap as it can be and says so: ReadRange is one ranged GET, ReadFile one GET, Size one HEAD,
@@ -29,5 +32,5 @@
 //
 // Every error is an [*Error] that carries operation, location and range. What kind it is can be tested with errors.Is:
 // fs.ErrNotExist, [ErrExists], [ErrPermission], [ErrBeyondEnd], [ErrWrongReply], [ErrInvalidLocation],
-// [ErrUnknownScheme], or the context's error. Anything else is a fault of the store or the network.
+// [ErrRefusedLocation], [ErrUnknownScheme], or the context's error. Anything else is a fault of the store or the network.
 package storage
