@@ -17,7 +17,7 @@ import (
 // cause in servers that were started before does not count.
 func LeavesNothingRunning(t testing.TB, do func(ctx context.Context)) {
 	const patience = 20 * time.Second
-	id := fmt.Sprintf("%s-%p", t.Name(), &struct{ _ byte }{})
+	id := t.Name()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
