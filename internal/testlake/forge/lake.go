@@ -41,8 +41,8 @@ type Lake struct {
 // Options of a new table. The zero value is an unpartitioned table of format version 2 with [Schema].
 type Options struct {
 	Version    int
-	Location   string // below s3://lake/; default [Location]
-	Schema     *iceberg.Schema
+	Location   string          // below s3://lake/; default [Location]
+	Schema     *iceberg.Schema // its field ids have to be 1, 2, 3 and so on, as a new table gets them
 	Spec       *iceberg.PartitionSpec
 	Properties iceberg.Properties
 }
