@@ -2,8 +2,12 @@ package maintenance_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,4 +98,113 @@ func TestARebaseReadsOnlyWhatIsNewHoweverManyManifestsThereAre(t *testing.T) {
 		assert.LessOrEqual(t, rebase.Gets, int64(7), "the table, its manifest list, and the manifests that the other writer wrote: %+v", rebase)
 		assert.Zero(t, rebase.RangeGets)
 	}
+}
+
+// vectorWriter deletes further rows of data files, one after the other, each with a deletion vector that holds all before.
+type vectorWriter struct {
+	lake *testlake.Lake
+	f    []iceberg.DataFile
+	rows map[int][]int64 // by index into f
+	next int
+	done atomic.Int32 // commits that succeeded
+}
+
+// write commits one deletion vector. A conflict with somebody else is not an error: nothing was written then.
+func (w *vectorWriter) write(ctx context.Context) error {
+	i := w.next % len(w.f)
+	positions := append(slices.Clone(w.rows[i]), int64(500+w.next))
+	tbl, err := lakewriter.Load(ctx, w.lake.Catalog, testlake.Ident("t"))
+	if err != nil {
+		return err
+	}
+	w.next++
+	if _, err = lakewriter.ReplaceVector(ctx, tbl, "main", w.f[i], positions); err == nil {
+		w.rows[i] = positions
+		w.done.Add(1)
+	}
+	return err
+}
+
+// checkRows compares what is deleted with what the writer deleted and what there was before.
+func checkRows(t *testing.T, lake *testlake.Lake, f []iceberg.DataFile, rows map[int][]int64) {
+	got := lake.Read(t, "t", "main").Positions
+	for i, d := range f {
+		want := [][2]int64{}
+		for _, p := range rows[i] {
+			if n := len(want); n > 0 && want[n-1][1]+1 == p {
+				want[n-1][1] = p
+			} else {
+				want = append(want, [2]int64{p, p})
+			}
+		}
+		assert.Equal(t, want, got[d.FilePath()], "data file %d", i)
+	}
+}
+
+func manyVectors(t *testing.T, files int) (*testlake.Lake, []iceberg.DataFile, map[int][]int64) {
+	lake, f := manyManifests(t, files)
+	rows := map[int][]int64{}
+	for i := range f {
+		rows[i] = []int64{int64(i)}
+	}
+	return lake, f, rows
+}
+
+func TestAWriterThatIsFirstSeveralTimesTakesItsDataFilesOutAndTheRestLands(t *testing.T) {
+	t.Parallel()
+	const files, wins = 12, 5
+	lake, f, rows := manyVectors(t, files)
+	w := &vectorWriter{lake: lake, f: f[:wins], rows: rows}
+	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+		if n <= wins {
+			assert.NoError(t, w.write(t.Context()))
+		}
+	}}
+	r, err := maintenance.Run(t.Context(), cat, testlake.Ident("t"), fast(maintenance.Compact))
+	require.NoError(t, err)
+	assert.True(t, r.Committed)
+	assert.Equal(t, wins+1, r.Attempts)
+	var left []string
+	for _, d := range f[:wins] {
+		left = append(left, d.FilePath())
+	}
+	assert.ElementsMatch(t, left, r.Dropped)
+	assert.Equal(t, files-wins, r.DataFiles)
+	assert.Len(t, r.Puffins, 1)
+	checkRows(t, lake, f, rows)
+	assert.Len(t, lake.Read(t, "t", "main").Puffins, 1+wins)
+}
+
+// The writer works all the time, and is first at three of four of our commits.
+func TestAWriterThatNeverStopsDoesNotKeepTheRestFromLanding(t *testing.T) {
+	t.Parallel()
+	const files, busy = 24, 4
+	lake, f, rows := manyVectors(t, files)
+	w := &vectorWriter{lake: testlake.Open(t, lake.Dir), f: f[:busy], rows: rows}
+	ctx, stop := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for ctx.Err() == nil {
+			_ = w.write(context.WithoutCancel(ctx)) // it loses a race now and then
+		}
+	})
+	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+		for done := w.done.Load(); n%4 != 0 && w.done.Load() == done; {
+			time.Sleep(time.Millisecond)
+		}
+	}}
+	o := fast(maintenance.Compact)
+	o.Retry.Attempts = 100
+	r, err := maintenance.Run(t.Context(), cat, testlake.Ident("t"), o)
+	stop()
+	writing.Wait()
+	require.NoError(t, err)
+	assert.True(t, r.Committed)
+	assert.GreaterOrEqual(t, r.Attempts, 4)
+	assert.GreaterOrEqual(t, len(r.Dropped), 3, "one for each time that the writer was first")
+	assert.Equal(t, files, r.DataFiles+len(r.Dropped))
+	for _, d := range f[busy:] {
+		assert.NotContains(t, r.Dropped, d.FilePath())
+	}
+	checkRows(t, lake, f, rows)
 }
