@@ -14,7 +14,7 @@ import (
 func (f *tableFiles) checkProperties() error {
 	for key := range f.table.Properties() {
 		if _, told := f.vended.settings[key]; strings.HasPrefix(key, "s3.") && !told {
-			return fmt.Errorf("%w: the table's property %s would decide how its files are reached; remove it, or map the table's bucket under storage:",
+			return fmt.Errorf("%w: the table's property %s would decide how its files are reached; remove it, or map the bucket in the section storage of the configuration",
 				storage.ErrRefusedLocation, key)
 		}
 	}
