@@ -51,17 +51,14 @@ func (c *coolDown) why(d *snapshot.DeleteFile) string {
 	return fmt.Sprintf("added by snapshot %d at %s; what changed after %s is left alone", d.SnapshotID, at(c.hot[d.SnapshotID]), at(c.since))
 }
 
-const (
-	reasonCoolDown = "cool-down"
-	hintCoolDown   = "a later run takes it"
-)
+const hintCoolDown = "a later run takes it"
 
 // blockHot blocks the data files of a partition whose deletion vector is hot, and names the hot position delete files:
 // which data files those are about is known when they are read. It says whether anything is left to merge.
 func (s *selection) blockHot(g *snapshot.Group) bool {
 	for _, f := range g.Data {
 		if dv := f.DV(); dv != nil && s.cool.covers(dv) {
-			s.block(f, reasonCoolDown, "its deletion vector was "+s.cool.why(dv), hintCoolDown)
+			s.block(f, "cool-down", "its deletion vector was "+s.cool.why(dv), hintCoolDown)
 		}
 	}
 	left := false
@@ -70,7 +67,7 @@ func (s *selection) blockHot(g *snapshot.Group) bool {
 			left = true
 			continue
 		}
-		s.skipped = append(s.skipped, Skip{Reason: reasonCoolDown, Location: d.Path, Hint: hintCoolDown,
+		s.skipped = append(s.skipped, Skip{Reason: "cool-down", Location: d.Path, Hint: hintCoolDown,
 			Detail: "position delete file " + s.cool.why(d) + ", with the data files that it has records of"})
 	}
 	if !left {
@@ -96,7 +93,7 @@ func (s *selection) hotVectors(dvs []*snapshot.DeleteFile) bool {
 	for _, d := range dvs {
 		if s.cool.covers(d) {
 			hot = true
-			s.skipped = append(s.skipped, Skip{Reason: reasonCoolDown, Location: d.Path, DataFile: d.Referenced, Detail: "its deletion vector was " + s.cool.why(d), Hint: hintCoolDown})
+			s.skipped = append(s.skipped, Skip{Reason: "cool-down", Location: d.Path, DataFile: d.Referenced, Detail: "its deletion vector was " + s.cool.why(d), Hint: hintCoolDown})
 		}
 	}
 	return hot
@@ -109,7 +106,7 @@ func (m *merger) blockTouched(fact *facts) {
 	}
 	for _, f := range fact.file.Group.Data {
 		if fact.targets[f] {
-			m.sel.block(f, reasonCoolDown, "position delete file "+fact.file.Path+" has records of it and was "+m.sel.cool.why(fact.file), hintCoolDown)
+			m.sel.block(f, "cool-down", "position delete file "+fact.file.Path+" has records of it and was "+m.sel.cool.why(fact.file), hintCoolDown)
 		}
 	}
 }
