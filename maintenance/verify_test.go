@@ -31,19 +31,33 @@ const (
 	partitioned = "v2-partition-granular"
 )
 
+// without takes the first entry with a status out of its manifest.
+func without(status iceberg.ManifestEntryStatus) func(*staged) {
+	return func(s *staged) {
+		s.rewrite(s.find(status), func(items []item) []item {
+			i := slices.IndexFunc(items, func(e item) bool { return e.status == status })
+			return slices.Delete(items, i, i+1)
+		})
+	}
+}
+
+// also lets the commit change something else in the table metadata.
+func also(update func(*staged) table.Update) func(*staged) {
+	return func(s *staged) { s.updates = append(s.updates, update(s)) }
+}
+
+const (
+	added    = iceberg.EntryStatusADDED
+	existing = iceberg.EntryStatusEXISTING
+	removed  = iceberg.EntryStatusDELETED
+)
+
 func tampers() []tamper {
-	const added, existing, removed = iceberg.EntryStatusADDED, iceberg.EntryStatusEXISTING, iceberg.EntryStatusDELETED
-	without := func(status iceberg.ManifestEntryStatus) func(*staged) {
-		return func(s *staged) {
-			s.rewrite(s.find(status), func(items []item) []item {
-				i := slices.IndexFunc(items, func(e item) bool { return e.status == status })
-				return slices.Delete(items, i, i+1)
-			})
-		}
-	}
-	also := func(update func(*staged) table.Update) func(*staged) {
-		return func(s *staged) { s.updates = append(s.updates, update(s)) }
-	}
+	return slices.Concat(contentTampers(), manifestTampers(), metadataTampers())
+}
+
+// contentTampers change what is live.
+func contentTampers() []tamper {
 	return []tamper{
 		{"a data manifest is not listed", mixed, []string{"A1"}, func(s *staged) {
 			s.list = slices.Delete(s.list, s.data(), s.data()+1)
@@ -116,11 +130,12 @@ func tampers() []tamper {
 		{"a manifest that says another size of a Puffin file", shared, []string{"B10"}, func(s *staged) {
 			s.replaceAdded(func(v *dv) { v.size++ })
 		}},
-		{"another operation", mixed, []string{"C1"}, func(s *staged) { s.snap.Summary.Operation = table.OpOverwrite }},
-		{"a summary with added rows", mixed, []string{"C2"}, func(s *staged) { s.snap.Summary.Properties["added-records"] = "3" }},
-		{"another parent", mixed, []string{"C3"}, func(s *staged) { s.snap.ParentSnapshotID = new(grandparent(s)) }},
-		{"an older timestamp", mixed, []string{"C3"}, func(s *staged) { s.snap.TimestampMs = parent(s).TimestampMs - 1 }},
-		{"rows that were added", mixed, []string{"C4"}, func(s *staged) { s.snap.AddedRows = new(*s.snap.AddedRows + 5) }},
+	}
+}
+
+// manifestTampers change what the manifest list and the entries say of it.
+func manifestTampers() []tamper {
+	return []tamper{
 		{"a data manifest without its first row id", mixed, []string{"C5"}, func(s *staged) { s.record(s.data(), func(*iceberg.ManifestBuilder) {}) }},
 		{"a data manifest listed with other counts", mixed, []string{"C5"}, func(s *staged) {
 			s.record(s.data(), func(b *iceberg.ManifestBuilder) { b.AddedFiles(77) })
@@ -165,6 +180,17 @@ func tampers() []tamper {
 				return items
 			})
 		}},
+	}
+}
+
+// metadataTampers change the snapshot and the table metadata.
+func metadataTampers() []tamper {
+	return []tamper{
+		{"another operation", mixed, []string{"C1"}, func(s *staged) { s.snap.Summary.Operation = table.OpOverwrite }},
+		{"a summary with added rows", mixed, []string{"C2"}, func(s *staged) { s.snap.Summary.Properties["added-records"] = "3" }},
+		{"another parent", mixed, []string{"C3"}, func(s *staged) { s.snap.ParentSnapshotID = new(grandparent(s)) }},
+		{"an older timestamp", mixed, []string{"C3"}, func(s *staged) { s.snap.TimestampMs = parent(s).TimestampMs - 1 }},
+		{"rows that were added", mixed, []string{"C4"}, func(s *staged) { s.snap.AddedRows = new(*s.snap.AddedRows + 5) }},
 		{"a summary off by one", mixed, []string{"C8"}, func(s *staged) { off(s, "removed-delete-files") }},
 		{"a total off by one", mixed, []string{"C8"}, func(s *staged) { off(s, "total-position-deletes") }},
 		{"a summary without a total", mixed, []string{"C8"}, func(s *staged) { delete(s.snap.Summary.Properties, "total-delete-files") }},
