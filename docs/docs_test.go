@@ -224,7 +224,7 @@ func TestCodeThatDocumentsNameIsThere(t *testing.T) {
 			tests[name] = true
 		}
 	}
-	for _, doc := range []string{"docs/architecture.md", "CONTRIBUTING.md"} {
+	for _, doc := range []string{"docs/architecture.md", "docs/reports.md", "CONTRIBUTING.md"} {
 		text := read(t, doc)
 		for _, m := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`).FindAllString(text, -1) {
 			assert.Contains(t, tests, m, "%s names a test that does not exist", doc)

@@ -135,24 +135,6 @@ func TestMetadataThatWouldGiveRowIdsTwiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestASnapshotWithoutRowLineageInAnUpgradedTableIsNoObstacle(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, v3())
-	f := l.files(2)
-	l.vector(f[0], 1)
-	l.vector(f[1], 2)
-	l.EditMetadata(func(m map[string]any) {
-		for _, s := range m["snapshots"].([]any) {
-			delete(s.(map[string]any), "first-row-id")
-			delete(s.(map[string]any), "added-rows")
-		}
-	})
-	next := l.Load().Metadata.NextRowID()
-	r := l.compact()
-	require.True(t, r.Committed)
-	assert.GreaterOrEqual(t, *l.Load().Metadata.SnapshotByID(*r.SnapshotAfter).FirstRowID, next)
-}
-
 func TestAMigrationOnABranchOfItsOwnLeavesMainAlone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, v3())

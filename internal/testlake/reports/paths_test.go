@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// named1 is a kind of path that almost is another one.
+// spelling is a kind of path that almost is another one.
 type spelling struct {
 	live, near string // near means live, or may mean it
 	apart      string // something else

@@ -17,13 +17,6 @@ func (l *lab) plan() *maintenance.Plan {
 	return p
 }
 
-// refused runs a migration that is refused.
-func (l *lab) refused() error {
-	_, err := maintenance.Run(l.t.Context(), l.Catalog, forge.Ident(), options(maintenance.Migrate))
-	require.ErrorIs(l.t, err, maintenance.ErrRefusedTable)
-	return err
-}
-
 // requests runs one migration, which is judged, and returns what it asked of the store.
 func (l *lab) requests() int64 {
 	r, err := maintenance.Run(l.t.Context(), l.Catalog, forge.Ident(), options(maintenance.Migrate))

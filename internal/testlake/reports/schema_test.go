@@ -94,26 +94,6 @@ func TestThePartitionSourceMayBeRenamedDroppedOrNested(t *testing.T) {
 	}
 }
 
-func TestAnEncryptedDeleteFileIsLeftAloneWithTheWholeTable(t *testing.T) {
-	t.Parallel()
-	for name, version := range map[string]int{"a position delete file": 2, "a deletion vector": 3} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t, forge.Options{Version: version})
-			f := l.files(1)[0]
-			b := l.PositionDeletes(0, nil, forge.Record{Path: f.FilePath(), Pos: 1})
-			if version == 3 {
-				b = l.VectorEntry(l.DeletionVectors(forge.Vector{Data: f, Positions: []int64{1}})[0]).ReferencedDataFile(f.FilePath())
-			}
-			l.delete(b.KeyMetadata([]byte("key")).Build())
-			before := l.Keys()
-			err := l.refused()
-			assert.ErrorContains(t, err, "encrypted")
-			assert.Equal(t, before, l.Keys())
-		})
-	}
-}
-
 // The spec keeps a manifest's records of partitions apart by spec; a reader that takes null for null in any spec does not.
 func TestNullTuplesOfTwoSpecsAreNotOnePartition(t *testing.T) {
 	t.Parallel()

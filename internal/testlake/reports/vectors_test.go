@@ -277,27 +277,3 @@ func TestADeletionVectorInATableOfVersion2StaysUntilSomebodyDecides(t *testing.T
 	assert.Equal(t, map[string]int{"dv-fields-missing": 1}, reasons(l.compact()))
 	assert.Contains(t, l.livePaths(), d.FilePath())
 }
-
-func TestADataFileWithoutARowLeftStays(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, v2())
-	f := l.DataFile("", 0, nil, 3)
-	l.append(f)
-	l.deletePositions(f, map[string][]int64{f.FilePath(): {2, 0, 1}})
-	l.migrate()
-	assert.Equal(t, map[string][][2]int64{f.FilePath(): {{0, 2}}}, l.read("main").Positions)
-}
-
-func TestAnEmptyDeletionVectorHidesPositionDeletesAndIsNotTrusted(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, v2())
-	f := l.files(2)
-	l.deletePositions(f[0], map[string][]int64{f[0].FilePath(): {1}, f[1].FilePath(): {2}})
-	l.upgrade()
-	l.delete(l.puffin(f[0], l.blob(), "0", 0).Build())
-	r := l.compact()
-	assert.Equal(t, map[string]int{"dv-incomplete": 1}, reasons(r))
-	got := l.read("main")
-	assert.Equal(t, map[string][][2]int64{f[0].FilePath(): {}, f[1].FilePath(): one(2)}, got.Positions, "readers see row 1 before and after")
-	assert.Equal(t, 1, got.PositionDeleteFiles)
-}
