@@ -102,7 +102,7 @@ type Defaults struct {
 
 // Retries bounds the repetition of what failed.
 type Retries struct {
-	// RequestAttempts is how often a request to a store is sent before it is given up.
+	// RequestAttempts is how often a request to a store, or one to load or to list, is sent before it is given up.
 	RequestAttempts int `yaml:"request_attempts"`
 	// CommitAttempts is how often a commit is tried when others commit at the same time.
 	CommitAttempts int `yaml:"commit_attempts"`
