@@ -9,4 +9,8 @@ func countCalls(t *testing.T, _ scenario, _ *lab) []*point {
 	return nil
 }
 
+func countSyncs(t *testing.T, s scenario, l *lab) []*point { return countCalls(t, s, l) }
+
 func killAtCall(*testing.T, scenario, *lab, *point) {}
+
+func cutPowerAtCall(*testing.T, scenario, *lab, *point) {}

@@ -36,6 +36,8 @@ func scenarios() []scenario {
 			what: "Position deletes and deletion vectors become new deletion vectors. The first commit is answered with a conflict, so that the manifests are removed and written again."},
 		{title: "Migration, local files and SQLite", fixture: "v2-branches-tags", args: []string{"migrate", "--upgrade-format"}, open: localLab, count: countCalls, kill: killAtCall,
 			what: "The same migration. A point is a system call that changes something in the folder of the lake; the program is killed right before it."},
+		{title: "Migration, local files and SQLite, power cut", fixture: "v2-branches-tags", args: []string{"migrate", "--upgrade-format"}, open: localLab, count: countSyncs, kill: cutPowerAtCall,
+			what: "The same migration. What had not been synced when the program was killed is gone: writes to files that were not synced after them, names in folders that were not synced after them. The points are those where that is more than before: the first call, and each one after a sync."},
 	}
 }
 
@@ -45,7 +47,9 @@ type point struct {
 	write  string // what is written
 	fault  string // the kill in the language of package faults
 	moment string // the same in words
+	end    bool   // it is the end of the run, which nobody kills
 
+	tried              bool
 	committed          bool // the table had the snapshot of the run afterwards
 	orphans, temporary int
 }
@@ -100,6 +104,7 @@ func (s scenario) run(t *testing.T) []*point {
 // judge looks at a lake after a run on it was killed, and runs the same command again, twice. before and after are what
 // an unbroken run makes.
 func (p *point) judge(t *testing.T, l *lab, argv []string, before, after *state) {
+	p.tried = true
 	killed := l.look(t)
 	killed.sameAs(t, before)
 	p.committed = killed.head != before.head
@@ -108,6 +113,7 @@ func (p *point) judge(t *testing.T, l *lab, argv []string, before, after *state)
 	if p.committed {
 		killed.tidyAs(t, after)
 	}
+	require.True(t, p.committed || !p.end, "the run said that it had committed")
 
 	require.Equal(t, !p.committed, finish(t, l.dir, argv).Committed, "the next run has to do what is not done, and that only")
 	mended := l.look(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,9 +18,9 @@ var update = flag.Bool("update", false, "write docs/crash-points.md anew")
 
 const introduction = `# What a crash leaves behind
 
-The tests kill the program, with SIGKILL, at each point where a run writes something, one point a run. Then they look at
-the table, and run the same command again, twice. This page is written by them
-(` + "`go test ./internal/crash -update`" + `), and they fail when it is not true any more.
+The tests kill the program, with SIGKILL, at each point where a run writes something, one point a run on a fresh copy of a
+lake. Then they look at the table, and run the same command again, twice. This page is written by them, with
+` + "`go test ./internal/crash -update`" + `, and they fail when it is not true any more.
 
 At every point below
 
@@ -31,8 +32,11 @@ At every point below
 - files that nothing refers to are whole. The orphan clean-up that a table needs anyway removes them.
 `
 
-// section describes the points of a scenario.
+// section describes the points of a scenario; empty when not all of them were tried.
 func (s scenario) section(points []*point) string {
+	if slices.ContainsFunc(points, func(p *point) bool { return !p.tried }) {
+		return ""
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", s.title, s.what)
 	fmt.Fprintf(&b, "`dvcompactor %s`", strings.Join(s.args, " "))
@@ -61,8 +65,7 @@ func (p *point) row() string {
 	return fmt.Sprintf("| %d | %s | %s | %s | %d | %s |\n", p.number, p.write, p.moment, snapshot, p.orphans, next)
 }
 
-// assertDocument compares docs/crash-points.md with what was seen. An empty section is one that cannot be seen on this
-// machine.
+// assertDocument compares docs/crash-points.md with what was seen. An empty section stands for what it says already.
 func assertDocument(t *testing.T, sections []string) {
 	path := filepath.Join(testlake.Root(t), "docs", "crash-points.md")
 	stored, err := os.ReadFile(path)
@@ -82,5 +85,11 @@ func assertDocument(t *testing.T, sections []string) {
 		require.NoError(t, os.WriteFile(path, []byte(seen), 0o644))
 		return
 	}
-	require.Equal(t, string(stored), seen, "go test ./internal/crash -update writes the document anew")
+	is := strings.Split(string(stored), "\n")
+	for i, line := range strings.Split(seen, "\n") {
+		if i >= len(is) || is[i] != line {
+			t.Fatalf("docs/crash-points.md, line %d, has to be %q; go test ./internal/crash -update writes it anew", i+1, line)
+		}
+	}
+	require.Len(t, is, strings.Count(seen, "\n")+1)
 }

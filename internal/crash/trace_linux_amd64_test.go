@@ -14,7 +14,6 @@ const (
 	ptraceExitKill       = 0x100000
 	syscallEntry         = 1
 	waitAll              = 0x40000000 // __WALL: threads too
-	waitNoThread         = 0x20000000 // __WNOTHREAD: only what this thread started or traces
 	syscallStop          = syscall.SIGTRAP | 0x80
 )
 
@@ -34,7 +33,7 @@ type syscallInfo struct {
 func trace(cmd *exec.Cmd, at func(thread int, info *syscallInfo) (kill bool)) (syscall.WaitStatus, error) {
 	runtime.LockOSThread() // only the thread that started a traced program may trace it
 	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true} // a group of its own can be waited for alone
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -55,7 +54,7 @@ func trace(cmd *exec.Cmd, at func(thread int, info *syscallInfo) (kill bool)) (s
 func follow(pid int, at func(thread int, info *syscallInfo) (kill bool)) (end syscall.WaitStatus, err error) {
 	for {
 		var status syscall.WaitStatus
-		thread, err := syscall.Wait4(-1, &status, waitAll|waitNoThread, nil)
+		thread, err := syscall.Wait4(-pid, &status, waitAll, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
