@@ -21,8 +21,9 @@ func (r *results) rebase(ctx context.Context, store *storage.Store, now *snapsho
 		missing: map[*snapshot.DeleteFile]bool{}, unsettled: map[*snapshot.DeleteFile]bool{},
 	}
 	live := liveDeletes(now)
+	was, is := entriesOf(r.sel.state), entriesOf(now)
 	for _, f := range r.facts {
-		if d := live[f.file.FileID]; d == nil || d.Seq != f.file.Seq || d.Group.Key != f.file.Group.Key {
+		if d := live[f.file.FileID]; d == nil || is[f.file.FileID] != was[f.file.FileID] || d.Seq != f.file.Seq || d.Group.Key != f.file.Group.Key {
 			v.missing[f.file] = true
 			for t := range f.targets {
 				v.dropped[t] = true // a source of what was merged is gone
@@ -49,6 +50,15 @@ func liveDeletes(s *snapshot.State) map[snapshot.FileID]*snapshot.DeleteFile {
 	out := map[snapshot.FileID]*snapshot.DeleteFile{}
 	for d := range s.Deletes() {
 		out[d.FileID] = d
+	}
+	return out
+}
+
+// entriesOf counts the live entries of each position delete file. Removing one removes all of them.
+func entriesOf(s *snapshot.State) map[snapshot.FileID]int {
+	out := map[snapshot.FileID]int{}
+	for _, d := range s.PositionDeletes {
+		out[d.FileID]++
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -60,12 +61,10 @@ func (c *change) puffins() map[*puffinFile]bool {
 func (r *results) settle(v *view) *change {
 	c := &change{remove: map[snapshot.FileID]bool{}}
 	useful := map[*snapshot.DataFile]bool{}
-	for _, f := range r.facts {
-		if r.removable(f, v, c) {
-			c.remove[f.file.FileID] = true
-			for t := range f.targets {
-				useful[t] = true
-			}
+	for _, f := range r.goingFiles(v, c) {
+		c.remove[f.file.FileID] = true
+		for t := range f.targets {
+			useful[t] = true
 		}
 	}
 	moved := r.moved(v)
@@ -86,6 +85,21 @@ func (r *results) settle(v *view) *change {
 		c.remove[d.FileID] = true
 	}
 	return c
+}
+
+// goingFiles are the position delete files that go. A file that two entries list goes with both or not at all: its name is
+// all there is to tell them apart.
+func (r *results) goingFiles(v *view, c *change) []*facts {
+	var going []*facts
+	stays := map[snapshot.FileID]bool{}
+	for _, f := range r.facts {
+		if r.removable(f, v, c) {
+			going = append(going, f)
+		} else {
+			stays[f.file.FileID] = true
+		}
+	}
+	return slices.DeleteFunc(going, func(f *facts) bool { return stays[f.file.FileID] })
 }
 
 // covered says that a data file has, in the result, a deletion vector that holds all its position deletes.

@@ -20,10 +20,11 @@ import (
 // lab is a table of a forge whose commits of ours are all judged.
 type lab struct {
 	*forge.Lake
-	t       *testing.T
-	damaged bool     // it is wrong on purpose: what a strict reader refuses has to stay what it is
-	io      iceio.IO // what readers that share no code with the program read with
-	judged  int
+	t        *testing.T
+	damaged  bool     // it is wrong on purpose: what a strict reader refuses has to stay what it is
+	io       iceio.IO // what readers that share no code with the program read with
+	judged   int
+	unjudged bool // the judge is not for tables like this one
 }
 
 func newLab(t *testing.T, o forge.Options) *lab {
@@ -160,7 +161,7 @@ func (l *lab) runThrough(cat catalog.Catalog, o maintenance.Options) *maintenanc
 	history, judged := l.history(), l.judged
 	r, err := maintenance.Run(l.t.Context(), cat, forge.Ident(), o)
 	require.NoError(l.t, err)
-	assert.Equal(l.t, r.Committed, l.judged == judged+1, "commits that were judged")
+	assert.True(l.t, l.unjudged || r.Committed == (l.judged == judged+1), "commits that were judged")
 	after := l.history()
 	for id, want := range history {
 		assert.Equal(l.t, want, after[id], "snapshot %d", id)

@@ -160,3 +160,51 @@ func TestDeletesOfOneDataFileAreNotGivenToItsNeighbours(t *testing.T) {
 	l.migrate()
 	assert.Equal(t, map[string][][2]int64{f[0].FilePath(): {}, f[1].FilePath(): one(4), f[2].FilePath(): {}}, l.read("main").Positions)
 }
+
+// A delete file that two entries list, as of two snapshots or in two partitions, goes when neither is needed.
+func TestADeleteFileInTwoEntriesStaysWhileOneOfThemIsNeeded(t *testing.T) {
+	t.Parallel()
+	byRegion := iceberg.NewPartitionSpec(identity(2, 1000, "region"))
+	here, there := forge.Tuple{1000: int32(1)}, forge.Tuple{1000: int32(2)}
+	for name, tuple := range map[string]forge.Tuple{"of two snapshots": here, "in two partitions": there} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newDamagedLab(t, forge.Options{Version: 3, Spec: &byRegion})
+			l.OnCommit(nil) // the judge tells delete files apart by their names
+			l.unjudged = true
+			f, g := l.DataFile("", 0, here, 100), l.DataFile("", 0, tuple, 100)
+			d := l.PositionDeletes(0, here, forge.Record{Path: f.FilePath(), Pos: 1}, forge.Record{Path: g.FilePath(), Pos: 2}).Build()
+			again := l.Entry(0, tuple, iceberg.EntryContentPosDeletes, d.FilePath(), iceberg.ParquetFile, 2, d.FileSizeBytes()).Build()
+			l.append(f)
+			l.delete(d)
+			l.append(g)
+			l.delete(again)
+			bad := l.blob(2)
+			bad[len(bad)-1] ^= 1
+			l.delete(l.puffin(g, bad, "1", 1).Build())
+			l.compact()
+			assert.Contains(t, l.livePaths(), d.FilePath(), "the damaged vector does not say which rows it deletes, this file does")
+			l.replaceVector(g, 2)
+			l.compact()
+			assert.NotContains(t, l.livePaths(), d.FilePath())
+			assert.Equal(t, map[string][][2]int64{f.FilePath(): one(1), g.FilePath(): one(2)}, l.read("main").Positions)
+		})
+	}
+}
+
+func TestADeleteFileThatIsListedOnceMoreMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	byRegion := iceberg.NewPartitionSpec(identity(2, 1000, "region"))
+	l := newLab(t, forge.Options{Version: 3, Spec: &byRegion})
+	f, g := l.DataFile("", 0, forge.Tuple{1000: int32(1)}, 100), l.DataFile("", 0, forge.Tuple{1000: int32(2)}, 100)
+	d := l.PositionDeletes(0, f.Partition(), forge.Record{Path: f.FilePath(), Pos: 1}, forge.Record{Path: g.FilePath(), Pos: 2}).Build()
+	l.append(f, g)
+	l.delete(d)
+	again := l.Entry(0, g.Partition(), iceberg.EntryContentPosDeletes, d.FilePath(), iceberg.ParquetFile, 2, d.FileSizeBytes()).Build()
+	first := int64(1)
+	r := l.race(options(maintenance.Compact), func() {
+		l.Commit(forge.Change{Add: []forge.Added{{File: again, Seq: &first}}})
+	})
+	assert.False(t, r.Committed)
+	assert.Equal(t, map[string][][2]int64{f.FilePath(): one(1), g.FilePath(): one(2)}, l.read("main").Positions)
+}
