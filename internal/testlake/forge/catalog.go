@@ -12,13 +12,14 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
 
-// memory is a catalog of one table. It keeps the metadata as JSON, so that nobody shares an object with it.
+// memory is a catalog of one table. It keeps the metadata as JSON, so that every version is read as a file would be.
 type memory struct {
 	at    string // location of the table
 	store *storage.Store
 
 	mu       sync.Mutex
 	raw      []byte
+	parsed   table.Metadata // of raw, nil when nobody asked
 	version  int
 	onCommit func(before, after table.Metadata)
 }
@@ -31,11 +32,14 @@ func (m *memory) Load(_ context.Context, identifier []string) (*catalog.Table, e
 }
 
 func (m *memory) load(identifier []string) (*catalog.Table, error) {
-	meta, err := table.ParseMetadataBytes(m.raw)
-	if err != nil {
-		return nil, err
+	if m.parsed == nil {
+		meta, err := table.ParseMetadataBytes(m.raw)
+		if err != nil {
+			return nil, err
+		}
+		m.parsed = meta
 	}
-	return &catalog.Table{Catalog: "memory", Identifier: identifier, Metadata: meta, MetadataLocation: m.location(), Store: m.store}, nil
+	return &catalog.Table{Catalog: "memory", Identifier: identifier, Metadata: m.parsed, MetadataLocation: m.location(), Store: m.store}, nil
 }
 
 func (m *memory) location() string {
@@ -66,6 +70,7 @@ func (m *memory) Commit(_ context.Context, t *catalog.Table, requirements []tabl
 	if m.raw, err = json.Marshal(next); err != nil {
 		return err
 	}
+	m.parsed = nil
 	m.version++
 	if m.onCommit != nil {
 		m.onCommit(now.Metadata, next)

@@ -143,6 +143,7 @@ func (l *Lake) EditMetadata(edit func(map[string]any)) {
 	d.UseNumber()
 	require.NoError(l.t, d.Decode(&fields))
 	edit(fields)
+	l.memory.parsed = nil
 	var err error
 	l.memory.raw, err = json.Marshal(fields)
 	require.NoError(l.t, err)
