@@ -200,7 +200,6 @@ func (l *loader) dataEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) erro
 	c.data = append(c.data, data)
 	if old := l.state.DataFiles[path]; old != nil {
 		old.Twice = true
-		old.Seq = min(old.Seq, data.Seq) // what applies to one of the two applies
 		return nil
 	}
 	l.state.DataFiles[path] = data

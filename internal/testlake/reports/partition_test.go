@@ -247,3 +247,28 @@ func TestWrongPartitionSummariesHideNothing(t *testing.T) {
 		})
 	}
 }
+
+// The bits of a NaN say nothing: any of them is the same partition, while 0 and -0 are two.
+func TestDeletesInThePartitionOfNaNApplyWhateverItsBits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind iceberg.Type
+		a, b any
+		want [][2]int64
+	}{
+		"float NaN":  {iceberg.PrimitiveTypes.Float32, math.Float32frombits(0x7fc00001), math.Float32frombits(0xffc00000), one(1)},
+		"double NaN": {iceberg.PrimitiveTypes.Float64, math.Float64frombits(0x7ff8000000000001), math.Float64frombits(0xfff8000000000000), one(1)},
+		"zeros":      {iceberg.PrimitiveTypes.Float64, 0.0, math.Copysign(0, -1), [][2]int64{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, partitioned(c.kind, iceberg.IdentityTransform{}, 3))
+			f := l.DataFile("", 0, forge.Tuple{1000: c.a}, 10)
+			l.append(f)
+			l.delete(l.PositionDeletes(0, forge.Tuple{1000: c.b}, forge.Record{Path: f.FilePath(), Pos: 1}).Build())
+			l.compact()
+			assert.Equal(t, c.want, l.read("main").Positions[f.FilePath()])
+			assert.Equal(t, len(c.want), l.read("main").DVs)
+		})
+	}
+}
