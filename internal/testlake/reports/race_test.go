@@ -166,7 +166,7 @@ func TestARunThatLosesEveryRaceLeavesTheTableToTheWriter(t *testing.T) {
 
 func TestACommitOfUnknownOutcomeIsLookedForAndNothingIsRemoved(t *testing.T) {
 	t.Parallel()
-	for script, committed := range map[string]bool{"commit #1: lost-reply": true, "commit #1: conflict-after-success": true, "commit #1: conflict": true} {
+	for _, script := range []string{"commit #1: lost-reply", "commit #1: conflict-after-success", "commit #1: conflict"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, v2())
@@ -175,7 +175,7 @@ func TestACommitOfUnknownOutcomeIsLookedForAndNothingIsRemoved(t *testing.T) {
 			s, err := faults.Parse(script)
 			require.NoError(t, err)
 			r := l.runThrough(s.Catalog(l.Catalog), options(maintenance.Migrate))
-			assert.Equal(t, committed, r.Committed)
+			assert.True(t, r.Committed)
 			assert.Len(t, r.Puffins, 1)
 			assert.Contains(t, l.livePaths(), r.Puffins[0])
 		})
