@@ -89,6 +89,7 @@ type loader struct {
 	state *State
 	// targets are the deletion vectors by referenced data file, complete before data manifests are read.
 	targets map[string][]*DeleteFile
+	named   map[string]bool // further data files to keep; nil for none
 }
 
 // each streams the live entries of all manifests of one content, one goroutine a manifest.
@@ -192,7 +193,7 @@ func (l *loader) dataEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) erro
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	group := l.state.Groups[key]
-	if len(dvs) == 0 && (group == nil || len(group.PositionDeletes) == 0) {
+	if len(dvs) == 0 && !l.named[path] && (group == nil || len(group.PositionDeletes) == 0) {
 		return nil
 	}
 	data := &DataFile{Path: path, Group: l.group(key, partition), Seq: e.SequenceNum(), Records: f.Count(), DVs: dvs}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
@@ -95,6 +96,11 @@ func nextEntry(r *iceberg.ManifestReader) (e iceberg.ManifestEntry, err error) {
 // withManifest opens a manifest for the time of a function. Some writers leave "data" in the header of delete
 // manifests; the manifest list decides what a manifest holds, so the header is corrected on the way.
 func withManifest(fs iceio.IO, m iceberg.ManifestFile, f func(io.Reader) error) (err error) {
+	return withHeader(fs, m, func(map[string][]byte) {}, f)
+}
+
+// withHeader is withManifest that tells what the header says before it is corrected.
+func withHeader(fs iceio.IO, m iceberg.ManifestFile, stored func(map[string][]byte), f func(io.Reader) error) (err error) {
 	if len(m.KeyMetadata()) > 0 {
 		return fmt.Errorf("encrypted manifest: %w", ErrFormat)
 	}
@@ -108,6 +114,7 @@ func withManifest(fs iceio.IO, m iceberg.ManifestFile, f func(io.Reader) error) 
 	if err != nil {
 		return err
 	}
+	stored(maps.Clone(header.Meta))
 	if err := checkSchema(header.Meta["avro.schema"]); err != nil {
 		return err
 	}

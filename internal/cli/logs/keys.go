@@ -18,6 +18,8 @@ const (
 	Skipped        = "skipped"
 	Dropped        = "dropped"
 	Attempts       = "attempts"
+	Damaged        = "damaged"
+	Findings       = "findings"
 	Requests       = "requests"
 	BytesRead      = "bytes_read"
 	BytesWritten   = "bytes_written"
