@@ -21,6 +21,13 @@ type Description struct {
 // DescribeDeletionVector decodes blob as [DecodeDeletionVector] does and tells how it is stored. With an error the
 // description covers what was understood before it.
 func DescribeDeletionVector(blob []byte, at DeletionVectorRange) (Description, error) {
+	_, d, err := DecodeAndDescribe(blob, at)
+	return d, err
+}
+
+// DecodeAndDescribe is [DecodeDeletionVector] and [DescribeDeletionVector] at the cost of one. The bitmap is nil with an
+// error.
+func DecodeAndDescribe(blob []byte, at DeletionVectorRange) (*Bitmap, Description, error) {
 	v, err := decodeFramed(blob, at)
 	s := v.total
 	d := Description{Cardinality: s.cardinality, Keys: v.keys, EmptyKeys: v.empty,
@@ -38,7 +45,10 @@ func DescribeDeletionVector(blob []byte, at DeletionVectorRange) (Description, e
 			d.Oddities = append(d.Oddities, odd.text)
 		}
 	}
-	return d, err
+	if err != nil {
+		return nil, d, err
+	}
+	return v.bitmap, d, nil
 }
 
 // String describes the vector in one line.

@@ -48,6 +48,14 @@ func (r DeletionVectorRange) readError(err error) error {
 // Errors are [*CorruptionError] for wrong bytes and for a range outside the object, when r is a [Sizer] that says so;
 // others are r's own, wrapped.
 func ReadDeletionVector(ctx context.Context, r RangeReader, rng DeletionVectorRange) (*Bitmap, error) {
+	blob, err := readBlobAt(ctx, r, rng)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeDeletionVector(blob, rng)
+}
+
+func readBlobAt(ctx context.Context, r RangeReader, rng DeletionVectorRange) ([]byte, error) {
 	if err := rng.check(); err != nil {
 		return nil, err
 	}
@@ -55,7 +63,7 @@ func ReadDeletionVector(ctx context.Context, r RangeReader, rng DeletionVectorRa
 	if err != nil {
 		return nil, rng.readError(err)
 	}
-	return DecodeDeletionVector(blob, rng)
+	return blob, nil
 }
 
 // ReadOptions bound the requests of [ReadDeletionVectors].
@@ -81,6 +89,19 @@ func (o ReadOptions) withDefaults() ReadOptions {
 // It stops with the error of deliver or of ctx; errors of single ranges are not returned.
 func ReadDeletionVectors(ctx context.Context, r RangeReader, ranges []DeletionVectorRange, opts ReadOptions,
 	deliver func(index int, b *Bitmap, err error) error) error {
+	return ReadDeletionVectorBlobs(ctx, r, ranges, opts, func(i int, blob []byte, err error) error {
+		if err != nil {
+			return deliver(i, nil, err)
+		}
+		m, err := DecodeDeletionVector(blob, ranges[i])
+		return deliver(i, m, err)
+	})
+}
+
+// ReadDeletionVectorBlobs is [ReadDeletionVectors] for callers that look at the bytes themselves: deliver gets each blob
+// as it is stored, or why it could not be read. A blob is valid during the call only.
+func ReadDeletionVectorBlobs(ctx context.Context, r RangeReader, ranges []DeletionVectorRange, opts ReadOptions,
+	deliver func(index int, blob []byte, err error) error) error {
 	opts = opts.withDefaults()
 	for _, batch := range coalesce(ranges, opts) {
 		if err := ctx.Err(); err != nil {
@@ -132,27 +153,27 @@ func coalesce(ranges []DeletionVectorRange, opts ReadOptions) []batch {
 	return batches
 }
 
-// readBatch makes the request of a batch and delivers its vectors.
+// readBatch makes the request of a batch and delivers its blobs.
 func readBatch(ctx context.Context, r RangeReader, ranges []DeletionVectorRange, b batch,
-	deliver func(int, *Bitmap, error) error) error {
+	deliver func(int, []byte, error) error) error {
 	if len(b.indexes) == 1 {
 		i := b.indexes[0]
-		m, err := ReadDeletionVector(ctx, r, ranges[i])
-		return deliverOrStop(ctx, deliver, i, m, err)
+		blob, err := readBlobAt(ctx, r, ranges[i])
+		return deliverOrStop(ctx, deliver, i, blob, err)
 	}
 	data, err := readRange(ctx, r, b.start, b.end-b.start)
 	for _, i := range b.indexes {
 		rng := ranges[i]
-		var m *Bitmap
-		var vectorErr error
+		var blob []byte
+		var blobErr error
 		if err == nil {
 			at := rng.Offset - b.start
-			m, vectorErr = DecodeDeletionVector(data[at:at+rng.Length], rng)
+			blob = data[at : at+rng.Length]
 		} else {
 			// One range that is wrong must not take its neighbours along, so each gets a request of its own.
-			m, vectorErr = ReadDeletionVector(ctx, r, rng)
+			blob, blobErr = readBlobAt(ctx, r, rng)
 		}
-		if err := deliverOrStop(ctx, deliver, i, m, vectorErr); err != nil {
+		if err := deliverOrStop(ctx, deliver, i, blob, blobErr); err != nil {
 			return err
 		}
 	}
@@ -160,9 +181,9 @@ func readBatch(ctx context.Context, r RangeReader, ranges []DeletionVectorRange,
 }
 
 // deliverOrStop does not blame a vector for a context that ended.
-func deliverOrStop(ctx context.Context, deliver func(int, *Bitmap, error) error, i int, m *Bitmap, err error) error {
+func deliverOrStop(ctx context.Context, deliver func(int, []byte, error) error, i int, blob []byte, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return deliver(i, m, err)
+	return deliver(i, blob, err)
 }

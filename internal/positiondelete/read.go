@@ -37,6 +37,8 @@ type File struct {
 	Location string
 	Source   Source
 	Size     int64 // file_size_in_bytes of the manifest; 0 when not known
+	// ByName, if set, is called when a column has no field id and is taken for what its name says.
+	ByName func()
 }
 
 // Visit receives the records of one data file that follow each other: its path and their positions, in the file's
@@ -77,6 +79,9 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 	if err != nil {
 		return nil, err
 	}
+	if cols.byName && f.ByName != nil {
+		f.ByName()
+	}
 	if err := checkChunks(pf.MetaData(), cols, r.size); err != nil {
 		return nil, err
 	}
@@ -115,6 +120,7 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 type columns struct {
 	path, pos         int
 	pathName, posName string
+	byName            bool // a field id is missing
 }
 
 // findColumns looks for the reserved field ids among the top-level columns, then for the names.
@@ -128,9 +134,9 @@ func findColumns(s *schema.Schema) (columns, error) {
 			}
 			id, name := col.SchemaNode().FieldID(), col.Name()
 			if c.path < 0 && (byID && id == filePathID || !byID && name == "file_path") {
-				c.path, c.pathName = i, name
+				c.path, c.pathName, c.byName = i, name, !byID
 			} else if c.pos < 0 && (byID && id == posID || !byID && name == "pos") {
-				c.pos, c.posName = i, name
+				c.pos, c.posName, c.byName = i, name, c.byName || !byID
 			}
 		}
 	}

@@ -89,6 +89,7 @@ func (c *checker) boundsOf(d *snapshot.DeleteFile) {
 	default:
 		return
 	}
+	c.misbounded[d] = true
 	c.add(f)
 }
 

@@ -70,13 +70,26 @@ type checker struct {
 	findings []Finding
 	report   *Report
 	writers  map[string]string // created-by of Puffin files
+	gone     map[string]bool   // position delete files that are not there
+	// misbounded are the position delete files whose column bounds are known to be wrong.
+	misbounded map[*snapshot.DeleteFile]bool
+	pending    []later
+	taken      func() map[string]bool // data files that a complete entry of a deletion vector is about
 }
 
 func newChecker(t *catalog.Table, o Options) *checker {
-	return &checker{
-		table: t, options: o, writers: map[string]string{},
+	c := &checker{
+		table: t, options: o, writers: map[string]string{}, gone: map[string]bool{}, misbounded: map[*snapshot.DeleteFile]bool{},
 		report: &Report{Table: t.Name(), Ref: o.Ref, FormatVersion: t.Metadata.Version(), Level: o.Level.String(), Skipped: []maintenance.Skip{}},
 	}
+	c.taken = sync.OnceValue(func() map[string]bool {
+		taken := map[string]bool{}
+		for _, d := range c.survey.State.DVs {
+			taken[d.Referenced] = taken[d.Referenced] || !lacks(d)
+		}
+		return taken
+	})
+	return c
 }
 
 func (c *checker) run(ctx context.Context) error {
@@ -128,14 +141,6 @@ func (c *checker) metadata(ctx context.Context) error {
 	c.report.Before = maintenance.Count(survey.State)
 	c.vectors()
 	return errors.Join(c.absent(ctx), c.positionDeletes(), c.twice(ctx), c.totals())
-}
-
-// objects looks at what manifests point to.
-func (c *checker) objects(ctx context.Context) error {
-	if c.options.Level < Footers {
-		return nil
-	}
-	return nil
 }
 
 // storeFailed says whether an error is one of the store and no fact about an object.

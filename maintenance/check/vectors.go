@@ -30,9 +30,11 @@ func (c *checker) vector(d *snapshot.DeleteFile) {
 		f.Detail = fmt.Sprintf("a deletion vector in a table of format version %d", c.report.FormatVersion)
 		c.add(f)
 	}
-	if d.Referenced == "" || d.Offset < 0 || d.Length < 0 {
-		c.lacking(d)
-		return
+	if lacks(d) {
+		if c.options.Level == Metadata {
+			c.lacking(d, func(*Finding) {})
+		}
+		return // else the footer says more
 	}
 	if d.Records == 0 {
 		f := of("dv-empty", d)
@@ -62,8 +64,8 @@ func (c *checker) vector(d *snapshot.DeleteFile) {
 	}
 }
 
-// lacking reports an entry that does not say which bytes it is and what it is about.
-func (c *checker) lacking(d *snapshot.DeleteFile) {
+// lacking reports an entry that does not say which bytes it is and what it is about. The finding is given to more.
+func (c *checker) lacking(d *snapshot.DeleteFile, more func(*Finding)) {
 	var fields []string
 	for name, missing := range map[string]bool{"referenced_data_file": d.Referenced == "", "content_offset": d.Offset < 0, "content_size_in_bytes": d.Length < 0} {
 		if missing {
@@ -73,6 +75,7 @@ func (c *checker) lacking(d *snapshot.DeleteFile) {
 	slices.Sort(fields)
 	f := of("dv-fields-missing", d)
 	f.Detail = "the deletion vector's entry lacks " + strings.Join(fields, ", ")
+	more(&f)
 	c.add(f)
 }
 

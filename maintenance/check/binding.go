@@ -1,0 +1,149 @@
+package check
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/dvcompactor/dvcompactor/puffin"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// bind compares the entry of a deletion vector with the footer.
+func (p *puffinCheck) bind(d *snapshot.DeleteFile) {
+	if lacks(d) {
+		p.candidates(d)
+		return
+	}
+	var at, own *puffin.BlobMetadata
+	for i := range p.footer.Blobs {
+		b := &p.footer.Blobs[i]
+		switch {
+		case b.Offset == d.Offset && b.Length == d.Length:
+			at = b
+		case b.IsDeletionVector() && b.ReferencedDataFile() == d.Referenced:
+			own = b
+		}
+	}
+	switch {
+	case at == nil || !at.IsDeletionVector():
+		p.misplaced(d, at, own)
+	case at.ReferencedDataFile() == "" || at.ReferencedDataFile() == d.Referenced:
+		p.counted(d, at)
+	default:
+		p.otherName(d, at, own)
+	}
+}
+
+// lacks says that an entry does not say which bytes it is and what it is about.
+func lacks(d *snapshot.DeleteFile) bool { return d.Referenced == "" || d.Offset < 0 || d.Length < 0 }
+
+// misplaced reports a range at which the footer has no deletion vector.
+func (p *puffinCheck) misplaced(d *snapshot.DeleteFile, at, own *puffin.BlobMetadata) {
+	p.faulty[d] = true
+	f := of("dv-range", d)
+	f.Actual = fmt.Sprintf("%d+%d", d.Offset, d.Length)
+	switch {
+	case own != nil:
+		f.Expected = fmt.Sprintf("%d+%d", own.Offset, own.Length)
+		f.Detail = fmt.Sprintf("the footer has the deletion vector of this data file at %s, the manifest at %s", f.Expected, f.Actual)
+	case at != nil:
+		f.Detail = fmt.Sprintf("the blob there is of type %s", at.Type)
+	default:
+		f.Detail = "the footer has no blob there, and none of this data file"
+		f.Repair = Ask
+	}
+	p.add(f)
+}
+
+// counted compares the cardinality of the footer with the entry, when nobody will look at the bitmap.
+func (p *puffinCheck) counted(d *snapshot.DeleteFile, at *puffin.BlobMetadata) {
+	if p.options.Level >= Vectors && p.options.Subset.Has(d.Referenced) {
+		return
+	}
+	if n := at.Cardinality(); n >= 0 && n != d.Records {
+		f := of("dv-cardinality", d)
+		f.Expected, f.Actual = fmt.Sprint(n), fmt.Sprint(d.Records)
+		f.Detail = fmt.Sprintf("record_count is %d, the footer says %d; the bitmap was not read", d.Records, n)
+		p.add(f)
+	}
+}
+
+// otherName reports a range that is, by the footer, the deletion vector of another path: of another data file, or of
+// this one under another name.
+func (p *puffinCheck) otherName(d *snapshot.DeleteFile, at, own *puffin.BlobMetadata) {
+	name := at.ReferencedDataFile()
+	misbound := func(repair Repair, why string) {
+		f := of("dv-misbound", d)
+		f.Repair, f.Expected, f.Actual = repair, d.Referenced, name
+		f.Detail = "by the footer the bytes are the deletion vector of " + name + why
+		p.add(f)
+	}
+	if own != nil {
+		misbound(Fix, fmt.Sprintf("; that of this data file is at %d+%d", own.Offset, own.Length))
+		return
+	}
+	p.whenKnown([]string{name}, func(twins map[string]snapshot.Twin) {
+		twin, known := twins[name]
+		switch {
+		case known && twin.Exact:
+			misbound(Ask, ", which is live; the footer has none of this data file")
+		case known && twin.Path == d.Referenced || sameFile(name, d.Referenced):
+			f := of("dv-reference-stale", d)
+			f.Expected, f.Actual = d.Referenced, name
+			f.Detail = "the footer names " + name + ", which is not live and has the same file name"
+			p.add(f)
+		default:
+			misbound(Ask, ", which is not live; the footer has none of this data file")
+		}
+	})
+}
+
+// sameFile says whether two paths end in the same file name.
+func sameFile(a, b string) bool {
+	name := path.Base(a)
+	return name == path.Base(b) && name != "." && !strings.HasSuffix(a, "/")
+}
+
+// candidates looks for the blob that an entry may mean which does not say all of it.
+func (p *puffinCheck) candidates(d *snapshot.DeleteFile) {
+	var fit []puffin.BlobMetadata
+	var paths []string
+	for _, b := range p.footer.Blobs {
+		if b.IsDeletionVector() && mayMean(d, b) && !p.taken()[b.ReferencedDataFile()] {
+			fit = append(fit, b)
+			paths = append(paths, b.ReferencedDataFile())
+		}
+	}
+	p.whenKnown(paths, func(twins map[string]snapshot.Twin) {
+		var live []puffin.BlobMetadata
+		for _, b := range fit {
+			if twins[b.ReferencedDataFile()].Exact {
+				live = append(live, b)
+			}
+		}
+		p.lacking(d, func(f *Finding) { choose(f, live) })
+	})
+}
+
+// mayMean says whether a blob contradicts nothing that an entry says.
+func mayMean(d *snapshot.DeleteFile, b puffin.BlobMetadata) bool {
+	return b.Cardinality() == d.Records && (d.Referenced == "" || d.Referenced == b.ReferencedDataFile()) &&
+		(d.Offset < 0 || d.Offset == b.Offset) && (d.Length < 0 || d.Length == b.Length)
+}
+
+// choose completes a finding with the blobs that the entry may mean.
+func choose(f *Finding, live []puffin.BlobMetadata) {
+	switch len(live) {
+	case 0:
+		f.Repair = Ask
+		f.Detail += "; no blob in the footer has its number of positions and a live data file without a deletion vector"
+	case 1:
+		f.DataFile = live[0].ReferencedDataFile()
+		f.Expected = fmt.Sprintf("%d+%d", live[0].Offset, live[0].Length)
+		f.Detail += fmt.Sprintf("; the only blob that fits is at %s", f.Expected)
+	default:
+		f.Repair = Ask
+		f.Detail += fmt.Sprintf("; %d blobs in the footer fit", len(live))
+	}
+}
