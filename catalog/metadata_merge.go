@@ -24,10 +24,47 @@ func mergeMetadata(raw []byte, old, next table.Metadata) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old.Version() == 1 && next.Version() > 1 {
-		return without(merged, "schema", "partition-spec") // version 2 has lists in their place
+	if next.Version() > 1 && !bytes.Equal(was, is) {
+		return modern(merged, old.Version() == 1)
 	}
 	return merged, nil
+}
+
+// modern gives metadata what format version 2 asks for and version 1 had not: every snapshot has a sequence number, 0
+// where version 1 wrote it, and lists take the place of the one schema and partition spec. Some writers leave the number
+// out, which iceberg-rust refuses to read (spec, "Snapshots").
+func modern(metadata json.RawMessage, upgraded bool) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	var snapshots []map[string]json.RawMessage
+	if err := json.Unmarshal(metadata, &members); err != nil {
+		return nil, err
+	}
+	if list := members["snapshots"]; list != nil {
+		if err := json.Unmarshal(list, &snapshots); err != nil {
+			return nil, err
+		}
+	}
+	if upgraded {
+		delete(members, "schema")
+		delete(members, "partition-spec")
+	}
+	added := false
+	for _, s := range snapshots {
+		if s["sequence-number"] == nil {
+			s["sequence-number"], added = json.RawMessage("0"), true
+		}
+	}
+	if !added && !upgraded {
+		return metadata, nil
+	}
+	if added {
+		list, err := json.Marshal(snapshots)
+		if err != nil {
+			return nil, err
+		}
+		members["snapshots"] = list
+	}
+	return json.Marshal(members)
 }
 
 // version is one JSON value before and after a change. A missing value is nil.
@@ -138,16 +175,4 @@ func decodeAll(v version, file, was, is any) error {
 		}
 	}
 	return nil
-}
-
-// without removes members of an object.
-func without(object json.RawMessage, keys ...string) (json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(object, &members); err != nil {
-		return nil, err
-	}
-	for _, key := range keys {
-		delete(members, key)
-	}
-	return json.Marshal(members)
 }

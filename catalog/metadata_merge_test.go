@@ -118,6 +118,9 @@ func requireOnlyOurs(t *testing.T, before, after map[string]any, upgrade bool) {
 		now, _ := after[list].([]any)
 		require.Len(t, now, len(old)+1, list)
 		for i := range old {
+			if snap := old[i].(map[string]any); list == "snapshots" && snap["sequence-number"] == nil && after["format-version"] != json.Number("1") {
+				snap["sequence-number"] = json.Number("0") // the spec asks for it, Java leaves it out of what version 1 wrote
+			}
 			assert.Equal(t, old[i], now[i], "%s[%d]", list, i)
 		}
 	}
