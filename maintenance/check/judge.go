@@ -65,8 +65,8 @@ func (r *recordCheck) rows(f *recordFacts) {
 	}
 }
 
-// boundsAgainst compares the column bounds of file_path with the paths that are there. Bounds that are too wide are slow
-// and not wrong.
+// boundsAgainst compares the column bounds of file_path with the paths of which the file deletes rows. Bounds that are
+// too wide are slow and not wrong, and those that exclude a path that is not live lose nothing.
 func (r *recordCheck) boundsAgainst(f *recordFacts) {
 	if f.least == nil {
 		return

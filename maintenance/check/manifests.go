@@ -18,13 +18,14 @@ func (c *checker) manifest(m snapshot.Surveyed, summary *summaryCheck) {
 	if n := len(m.Odd); n > 0 {
 		at("manifest-unreadable", fmt.Sprintf("%d of its entries say something that cannot be: %v", n, m.Odd[0]), "", "")
 	}
-	if want, got := m.File.ManifestContent().String(), string(m.Header["content"]); m.Header != nil && wrongContent(m.File, got) {
+	if want, got := m.File.ManifestContent().String(), string(m.Header["content"]); got != want && (got != "" || string(m.Header["format-version"]) > "1") {
+		// a header of format version 1 has no content, whatever the manifest holds
 		at("manifest-content", fmt.Sprintf("the header of the Avro file says content %q, the manifest list says %q", got, want), want, got)
 	}
 	if m.Err != nil {
 		return // counts of what was not read to its end say nothing
 	}
-	c.counted(m, at)
+	c.counted(m)
 	if summary != nil && summary.fault != "" {
 		at("manifest-summary", summary.fault, "", "")
 	}
@@ -33,22 +34,32 @@ func (c *checker) manifest(m snapshot.Surveyed, summary *summaryCheck) {
 	}
 }
 
-// wrongContent says whether a header contradicts the manifest list. Data manifests of format version 1 have no content.
-func wrongContent(m iceberg.ManifestFile, header string) bool {
-	return header != m.ManifestContent().String() && (header != "" || m.ManifestContent() == iceberg.ManifestContentDeletes)
-}
-
 // counted compares counts and the smallest sequence number. Unknown counts are negative, and a sequence number that is
-// too small only costs readers time.
-func (c *checker) counted(m snapshot.Surveyed, at func(issue, detail, expected, actual string)) {
-	added, existing := int64(m.File.AddedDataFiles()), int64(m.File.ExistingDataFiles())
-	if added >= 0 && existing >= 0 && added+existing != m.Live {
-		at("manifest-summary", fmt.Sprintf("the manifest list counts %d live entries, the manifest has %d", added+existing, m.Live), fmt.Sprint(m.Live), fmt.Sprint(added+existing))
-	}
-	if rows := m.File.AddedRows() + m.File.ExistingRows(); m.File.AddedRows() >= 0 && m.File.ExistingRows() >= 0 && rows != m.Rows {
-		at("manifest-summary", fmt.Sprintf("the manifest list counts %d records of live entries, the manifest has %d", rows, m.Rows), fmt.Sprint(m.Rows), fmt.Sprint(rows))
+// too small only costs readers time. Readers skip a manifest that counts no live entries, and entries that are counted and
+// not there are lost; other wrong counts mislead planners, and the numbering of rows.
+func (c *checker) counted(m snapshot.Surveyed) {
+	f := Finding{Issue: "manifest-summary", Location: m.File.FilePath(), snapshotID: m.File.SnapshotID()}
+	entries, rows := sum(int64(m.File.AddedDataFiles()), int64(m.File.ExistingDataFiles())), sum(m.File.AddedRows(), m.File.ExistingRows())
+	if entries >= 0 && entries != m.Live || rows >= 0 && rows != m.Rows {
+		f.Effect = Risk
+		if entries > m.Live || entries == 0 && m.Live > 0 {
+			f.Effect = Wrong
+		}
+		f.Expected, f.Actual = fmt.Sprintf("%d entries, %d records", m.Live, m.Rows), fmt.Sprintf("%d entries, %d records", entries, rows)
+		f.Detail = fmt.Sprintf("the manifest list counts %s that are live, the manifest has %s", f.Actual, f.Expected)
+		c.add(f)
 	}
 	if least := m.File.MinSequenceNum(); m.MinSeq >= 0 && least > m.MinSeq {
-		at("manifest-summary", fmt.Sprintf("the manifest list says that no entry is older than data sequence number %d, one has %d", least, m.MinSeq), fmt.Sprint(m.MinSeq), fmt.Sprint(least))
+		f.Effect, f.Expected, f.Actual = Wrong, fmt.Sprintf("at most %d", m.MinSeq), fmt.Sprint(least)
+		f.Detail = fmt.Sprintf("the manifest list says that no entry is older than data sequence number %d, one has %d", least, m.MinSeq)
+		c.add(f)
 	}
+}
+
+// sum adds two counts, or is -1 when one is unknown.
+func sum(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
 }

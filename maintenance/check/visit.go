@@ -15,7 +15,7 @@ type recordFacts struct {
 	targets   map[*snapshot.DataFile]bool // live data files that it deletes rows of
 	unmatched map[string]bool             // paths that are live nowhere in its partition
 	stale     map[string]bool             // live paths that its referenced_data_file excludes
-	least     []byte                      // smallest and largest path, nil when there is no record
+	least     []byte                      // smallest and largest path of a target, nil when there is none
 	most      []byte
 	records   int64
 	unsorted  bool
@@ -64,7 +64,7 @@ func (v *recordVisitor) next(path []byte) {
 	}
 	v.path, v.last = append(v.path[:0], path...), -1<<63
 	v.target = v.find()
-	if !v.first {
+	if !v.first || v.target == nil {
 		return
 	}
 	f := v.facts
