@@ -47,6 +47,7 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Subset = o.Subset.on(o.Now())
 	return o
 }
 
@@ -77,19 +78,20 @@ func (silent) Stage(string, int64, string) {}
 // Add implements maintenance.Progress.
 func (silent) Add(int64) {}
 
-// Subset is a part of all data files, the same in every run: part Index of Of, from 1. The zero value is everything.
+// Subset is a part of all data files: part Index of Of, from 1. Without an Index it is another part every day. The zero
+// value is everything.
 type Subset struct{ Index, Of uint64 }
 
-// ParseSubset reads "n/t", the n-th of t parts that cover everything together, or "x%", which is the first of as many
-// parts as make x percent each. Percentages that do not divide 100 are rounded down to one that does, at least 1.
+// ParseSubset reads "n/t", the n-th of t parts that cover everything together, or "x%", a part of at least that size that
+// is another one every day, until everything was read.
 func ParseSubset(text string) (Subset, error) {
 	bad := fmt.Errorf("%w: subset %q is not of the form 2/7 or 10%%", ErrOptions, text)
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		x, err := strconv.ParseFloat(percent, 64)
-		if err != nil || !(x > 0 && x <= 100) {
+		if err != nil || !(x >= 0.001 && x <= 100) {
 			return Subset{}, bad
 		}
-		return Subset{Index: 1, Of: uint64(100 / x)}, nil
+		return Subset{Of: uint64(100 / x)}, nil
 	}
 	n, t, ok := strings.Cut(text, "/")
 	if !ok {
@@ -101,6 +103,15 @@ func ParseSubset(text string) (Subset, error) {
 		return Subset{}, bad
 	}
 	return Subset{Index: index, Of: of}, nil
+}
+
+// on returns the part for a day.
+func (s Subset) on(now time.Time) Subset {
+	const day = 24 * 60 * 60
+	if s.Of > 1 && s.Index == 0 {
+		s.Index = uint64(max(0, now.Unix()))/day%s.Of + 1
+	}
+	return s
 }
 
 // Has says whether a data file is in the subset. It goes by a hash of the path, so that new data files do not move others.
