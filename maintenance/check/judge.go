@@ -55,7 +55,7 @@ func (r *recordCheck) rows(f *recordFacts) {
 		odd("the records are not sorted by file_path and pos: some readers lose rows of such files")
 	}
 	if f.byName {
-		odd("a column has no field id, so that readers have to go by its name")
+		odd("a column lacks its reserved field id, so that readers have to go by its name")
 	}
 	if n := f.negative + f.beyond; n > 0 {
 		finding := of("position-out-of-range", d)

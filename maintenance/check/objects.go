@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 	"golang.org/x/sync/errgroup"
 )
@@ -47,13 +49,25 @@ func (c *checker) each(ctx context.Context, locations []string, do func(context.
 	for _, location := range locations {
 		g.Go(func() error {
 			defer c.options.Progress.Add(1)
-			if err := do(ctx, location); err != nil {
+			err := do(ctx, location)
+			if errors.Is(err, storage.ErrUnknownScheme) || errors.Is(err, storage.ErrInvalidLocation) {
+				c.skip(maintenance.Skip{Reason: "unreachable", Location: location, Detail: err.Error(), Hint: "it was not checked: say under storage in the configuration where it is"})
+				err = nil
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", location, err)
 			}
 			return ctx.Err()
 		})
 	}
 	return g.Wait()
+}
+
+// skip notes what could not be checked.
+func (c *checker) skip(s maintenance.Skip) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.report.Skipped = append(c.report.Skipped, s)
 }
 
 // size asks for the size of an object and compares it with what the entries say. It is -1 when the object is gone.

@@ -22,7 +22,7 @@ func (c *checker) orphans(ctx context.Context) error {
 	c.options.Progress.Stage("listing Puffin files", 0, "")
 	suspects, err := c.unreferenced(ctx)
 	if err != nil && ctx.Err() == nil { // not everybody may list
-		c.report.Skipped = append(c.report.Skipped, maintenance.Skip{Reason: "puffin-orphan", Location: c.table.Metadata.Location(),
+		c.skip(maintenance.Skip{Reason: "puffin-orphan", Location: c.table.Metadata.Location(),
 			Detail: err.Error(), Hint: "orphans were not looked for"})
 		return nil
 	}
@@ -77,7 +77,7 @@ func (c *checker) history(ctx context.Context, suspects map[string]storage.Liste
 			return false, err
 		}
 		if !ok {
-			c.report.Skipped = append(c.report.Skipped, maintenance.Skip{Reason: "puffin-orphan", Location: snap.ManifestList,
+			c.skip(maintenance.Skip{Reason: "puffin-orphan", Location: snap.ManifestList,
 				Detail: fmt.Sprintf("the manifests of snapshot %d cannot all be read, so that nobody knows which Puffin files it references", snap.SnapshotID)})
 			return false, nil
 		}

@@ -59,7 +59,7 @@ func (r *recordCheck) choose(d *snapshot.DeleteFile) {
 	switch {
 	case r.gone[d.Path] || !r.options.Subset.Has(about):
 	case d.Format != iceberg.ParquetFile:
-		r.checker.report.Skipped = append(r.checker.report.Skipped, maintenance.Skip{Reason: "format-unreadable", Location: d.Path,
+		r.skip(maintenance.Skip{Reason: "format-unreadable", Location: d.Path,
 			Detail: fmt.Sprintf("position delete file in %s", d.Format), Hint: "its records were not checked"})
 	case r.files[d.Path] != nil:
 		f := r.files[d.Path]
