@@ -55,7 +55,7 @@ func TestEveryFieldOfADocumentIsDescribed(t *testing.T) {
 	text := read(t, "docs/json.md")
 	for _, doc := range []any{
 		document.Run{}, document.Plan{}, document.List{}, document.Skipped{}, document.Failed{}, document.Error{},
-		inspect.File{}, inspect.Vector{}, inspect.Table{}, settings.Result{}, tour.Document{},
+		document.Check{}, inspect.File{}, inspect.Vector{}, inspect.Table{}, settings.Result{}, tour.Document{},
 	} {
 		for _, name := range fields(reflect.TypeOf(doc)) {
 			described := regexp.MustCompile("`([a-z]+(\\[\\])?\\.)?" + name + "[`.[]")

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/faults"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/stretchr/testify/assert"
@@ -81,4 +84,38 @@ func TestACheckThatIsInterruptedAnywhereReportsNothing(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled, "stage %d", n)
 		assert.Nil(t, r)
 	}
+}
+
+func TestAStoreThatFailsIsAnErrorAndNoDamage(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []string{
+		"get *.avro always: fail", "get *snap-* always: fail", "head *.puffin always: fail", "get-range *.puffin always: fail", "get-range *.puffin #2+: fail",
+		"head *.parquet always: fail", "get-range *.parquet always: fail",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			script, err := faults.Parse(rule)
+			require.NoError(t, err)
+			tbl, err := v.Through(script.Bucket(v.Bucket)).Load(t.Context(), forge.Ident())
+			require.NoError(t, err)
+			r, err := check.Run(t.Context(), tbl, everything())
+			assert.ErrorIs(t, err, storage.ErrPermission)
+			assert.Nil(t, r)
+		})
+	}
+}
+
+func TestAStoreThatMayNotBeListedIsCheckedWithoutOrphans(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	script, err := faults.Parse("list always: fail")
+	require.NoError(t, err)
+	tbl, err := v.Through(script.Bucket(v.Bucket)).Load(t.Context(), forge.Ident())
+	require.NoError(t, err)
+	r, err := check.Run(t.Context(), tbl, everything())
+	require.NoError(t, err)
+	assert.Empty(t, r.Findings)
+	require.Len(t, r.Skipped, 1)
+	assert.Equal(t, "puffin-orphan", r.Skipped[0].Reason)
 }
