@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
 	"github.com/dvcompactor/dvcompactor/internal/cli/runs"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
@@ -38,12 +39,21 @@ func newCheck(e env) *cobra.Command {
 	f.StringSliceVar(&v.issues, "issue", nil, "report only these `ids`")
 	v.flags.resources(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("issue", completeIssues)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("issue") && len(v.issues) == 0 {
+			return exit.Usagef("--issue is empty")
+		}
+		var subset *string
+		if cmd.Flags().Changed("read-dvs-subset") {
+			subset = &v.subset
+		}
+		return v.run(cmd.Context(), args, subset)
+	}
 	return cmd
 }
 
-func (v *checkVerb) run(ctx context.Context, tables []string) error {
-	level, subset, err := runs.CheckLevel(v.footers, v.reads, v.subset)
+func (v *checkVerb) run(ctx context.Context, tables []string, part *string) error {
+	level, subset, err := runs.CheckLevel(v.footers, v.reads, part)
 	if err != nil {
 		return err
 	}

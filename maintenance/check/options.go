@@ -59,8 +59,8 @@ func (o Options) wants(issue string) bool {
 // ErrOptions marks options that mean nothing.
 var ErrOptions = errors.New("options of the check")
 
-// validate refuses ids that no issue has: a misspelt one would find nothing and look healthy.
-func (o Options) validate() error {
+// Validate refuses ids that no issue has: a misspelt one would find nothing and look healthy. The error is ErrOptions.
+func (o Options) Validate() error {
 	for _, id := range o.Issues {
 		if _, known := Find(id); !known {
 			return fmt.Errorf("%w: no issue is called %q", ErrOptions, id)

@@ -45,7 +45,7 @@ type Checked struct {
 // ErrNoRef and ErrRefusedTable of package maintenance, ErrOptions, a store that failed, ctx.
 func Run(ctx context.Context, t *catalog.Table, o Options) (*Report, error) {
 	o = o.withDefaults()
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	start, before := o.Now(), t.Store.Stats()

@@ -31,6 +31,9 @@ var errDamage = errors.New("damage found")
 // Check looks for damaged deletes. Damage on any table is an error with the code exit.Damaged, also when other tables
 // could not be checked: that is what the command is asked about. An interruption outweighs it.
 func Check(ctx context.Context, o CheckOptions) error {
+	if err := o.Check.Validate(); err != nil {
+		return exit.With(exit.Usage, fmt.Errorf("--issue: %w", err))
+	}
 	targets, err := o.Lake.Find(ctx, o.Tables)
 	if err != nil {
 		return err
@@ -60,11 +63,7 @@ func (o *CheckOptions) one(ctx context.Context, cat catalog.Catalog, t lake.Targ
 	if err != nil {
 		return nil, err
 	}
-	r, err := check.Run(ctx, loaded, o.Check)
-	if errors.Is(err, check.ErrOptions) {
-		err = exit.With(exit.Usage, err)
-	}
-	return r, err
+	return check.Run(ctx, loaded, o.Check)
 }
 
 // checked logs the one summary line of a check and makes its result.
@@ -79,13 +78,13 @@ func checked(o Output, r *check.Report) result {
 	return result{doc: document.NewCheck(r), text: func(w io.Writer) error { return show.Findings(w, o.Style, r) }}
 }
 
-// CheckLevel makes a level of flags.
-func CheckLevel(footers, vectors bool, subset string) (check.Level, check.Subset, error) {
+// CheckLevel makes a level of flags. subset is nil when none was given.
+func CheckLevel(footers, vectors bool, subset *string) (check.Level, check.Subset, error) {
 	switch {
-	case subset != "" && vectors:
+	case subset != nil && vectors:
 		return 0, check.Subset{}, exit.Usagef("--read-dvs reads all and --read-dvs-subset a part: give one of them")
-	case subset != "":
-		part, err := check.ParseSubset(subset)
+	case subset != nil:
+		part, err := check.ParseSubset(*subset)
 		if err != nil {
 			return 0, part, exit.With(exit.Usage, fmt.Errorf("--read-dvs-subset: %w", err))
 		}
