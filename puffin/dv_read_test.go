@@ -167,3 +167,22 @@ func TestAResultSharesNoMemoryWithItsRequest(t *testing.T) {
 		t.Errorf("positions %s after the bytes were overwritten", got)
 	}
 }
+
+func TestBlobsAreDeliveredAsTheyAreStored(t *testing.T) {
+	a, b := []byte("not a deletion vector"), []byte("nor is this one here")
+	file := append(append([]byte("PFA1"), a...), b...)
+	ranges := []DeletionVectorRange{
+		{Offset: 4 + int64(len(a)), Length: int64(len(b))}, {Offset: 4, Length: int64(len(a))}, {Offset: 4, Length: 1000},
+	}
+	want := []string{string(b), string(a), ""}
+	err := ReadDeletionVectorBlobs(t.Context(), NewBytesReader(file), ranges, ReadOptions{}, func(i int, blob []byte, err error) error {
+		if string(blob) != want[i] || errors.Is(err, ErrCorrupt) != (i == 2) {
+			t.Errorf("range %d: %q, %v", i, blob, err)
+		}
+		want[i] = "delivered"
+		return nil
+	})
+	if err != nil || !slices.Equal(want, []string{"delivered", "delivered", "delivered"}) {
+		t.Errorf("%v, %q", err, want)
+	}
+}

@@ -179,6 +179,32 @@ func TestAnEntryThatLacksFieldsIsMatchedWithTheOnlyBlobThatFits(t *testing.T) {
 	}
 }
 
+func TestALiveDataFileOfTheSameNameInAnotherFolderIsNoOldPrefix(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	for _, folder := range []string{"a", "b"} {
+		l.data = append(l.data, l.DataFile(folder+"/same.parquet", 0, nil, rows))
+	}
+	l.add(l.data[3:]...)
+	p := part{blob: blob(t, 1), of: l.path(4), n: 1}
+	location, size, at := l.puffin(container{parts: []part{p}})
+	l.add(l.entry(3, location, size, at[0], p).Build())
+	r := l.check(everything())
+	require.Equal(t, []string{"dv-misbound"}, issues(r), "%+v", r.Findings)
+	assert.Equal(t, check.Ask, r.Findings[0].Repair)
+}
+
+func TestABlobWhoseDataFileHasADeletionVectorIsNoCandidate(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	f := l.put(container{parts: []part{l.vector(0, 1), l.vector(1, 2)}})
+	l.add(l.Entry(0, nil, iceberg.EntryContentPosDeletes, f[0].FilePath(), iceberg.PuffinFile, 1, f[0].FileSizeBytes()).Build(), f[1])
+	r := l.check(everything())
+	require.Equal(t, []string{"dv-fields-missing"}, issues(r), "%+v", r.Findings)
+	assert.Equal(t, check.Fix, r.Findings[0].Repair)
+	assert.Equal(t, l.path(0), r.Findings[0].DataFile)
+}
+
 func TestOldPuffinFilesThatNoSnapshotReferencesAreOrphans(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)

@@ -80,7 +80,7 @@ func TestRandomChangesOfAnyObjectNeverLookHealthyWhenAVectorIsChanged(t *testing
 	require.NoError(t, positiondelete.BoundCodecs())
 	v := newVictim(t)
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 600 {
+	for range 300 {
 		location := v.objects[r.IntN(len(v.objects))]
 		v.hurt(t, location, func(b []byte) []byte {
 			switch r.IntN(4) {

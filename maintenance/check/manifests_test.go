@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/stretchr/testify/assert"
@@ -136,7 +137,9 @@ func TestAManifestThatCannotBeReadIsAFindingAndTheRestIsChecked(t *testing.T) {
 
 func TestWithoutAllDataManifestsNothingIsCalledDangling(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, 3)
+	l := newLab(t, 2)
+	l.add(l.deletes(l.at(0, 1), l.at(1, 1)).Build())
+	l.Update(table.NewUpgradeFormatVersionUpdate(3))
 	l.add(one(l, 1)...)
 	manifests, err := l.Load().Metadata.CurrentSnapshot().Manifests(l.IO())
 	require.NoError(t, err)

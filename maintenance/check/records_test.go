@@ -92,6 +92,7 @@ func TestFaultsThatTheRecordsOfPositionDeleteFilesShow(t *testing.T) {
 
 func TestAnIncompleteVectorIsCountedOnceForEachPositionInEveryAmountOfMemory(t *testing.T) {
 	t.Parallel()
+	var requests []int64
 	for _, memory := range []int64{0, 1} {
 		l := newLab(t, 2)
 		l.add(l.deletes(l.at(0, 1), l.at(0, 2), l.at(1, 1)).Build())
@@ -107,7 +108,9 @@ func TestAnIncompleteVectorIsCountedOnceForEachPositionInEveryAmountOfMemory(t *
 		assert.EqualValues(t, 2, *r.Findings[0].Rows, "2 and 3, one of them in two files")
 		assert.Equal(t, l.path(2), r.Findings[1].DataFile)
 		assert.EqualValues(t, 1, *r.Findings[1].Rows)
+		requests = append(requests, r.Requests.RangeGets)
 	}
+	assert.Greater(t, requests[1], requests[0], "little memory is paid for with more requests")
 }
 
 func TestOnlyTheIssuesThatWereAskedForAreReported(t *testing.T) {
