@@ -202,6 +202,26 @@ func TestEveryWayToStoreRecordsIsRead(t *testing.T) {
 	}
 }
 
+func TestColumnsWithoutTheirFieldIDsAreToldOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		columns []column
+		told    bool
+	}{
+		"both ids":     {[]column{pathColumn, posColumn}, false},
+		"swapped":      {[]column{posColumn, pathColumn}, false},
+		"no ids":       {[]column{{"file_path", "", pathColumn.kind}, {"pos", "", posColumn.kind}}, true},
+		"only of pos":  {[]column{{"file_path", "", pathColumn.kind}, posColumn}, true},
+		"only of path": {[]column{pathColumn, {"pos", "", posColumn.kind}}, true},
+	} {
+		o := &object{data: encode(t, c.columns, []record{rec("f", 1)}, 1)}
+		told := false
+		f := positiondelete.File{Location: "d", Source: o, Size: int64(len(o.data)), ByName: func() { told = true }}
+		require.NoError(t, positiondelete.Read(t.Context(), f, func([]byte, []int64) error { return nil }))
+		assert.Equal(t, c.told, told, name)
+	}
+}
+
 func TestUnsortedAndRepeatedRecordsAreAllVisited(t *testing.T) {
 	t.Parallel()
 	o := &object{data: encode(t, []column{pathColumn, posColumn}, []record{rec("b", 5), rec("a", 3), rec("a", 9), rec("b", 5), rec("a", 3)}, 100)}
