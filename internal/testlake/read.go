@@ -172,7 +172,7 @@ func (d *deletes) of(path string, data iceberg.ManifestEntry) []int64 {
 func (d *deletes) vector(path string, data iceberg.ManifestEntry, v entry) []int64 {
 	require.Equal(d.t, data.DataFile().SpecID(), v.file.SpecID(), "spec of the deletion vector of %s", path)
 	require.True(d.t, EqualTuples(data.DataFile().Partition(), v.file.Partition()), "partition of the deletion vector of %s: %v", path, v.file.Partition())
-	require.GreaterOrEqual(d.t, v.SequenceNum(), data.SequenceNum())
+	require.GreaterOrEqual(d.t, v.SequenceNum(), data.SequenceNum(), "the deletion vector is older than its data file")
 	bitmap, err := dv.ReadDV(d.fs, v.file)
 	require.NoError(d.t, err)
 	var out []int64

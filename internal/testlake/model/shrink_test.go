@@ -40,8 +40,11 @@ func try(steps []step) (said string, w *world) {
 func shrink(steps []step, patience time.Duration) []step {
 	end := time.Now().Add(patience)
 	fails := func(s []step) bool {
+		if time.Now().After(end) {
+			return false
+		}
 		said, _ := try(s)
-		return said != "" && time.Now().Before(end)
+		return said != ""
 	}
 	for n := (len(steps) + 1) / 2; n > 0 && time.Now().Before(end); {
 		shorter := withoutChunk(steps, n, fails)

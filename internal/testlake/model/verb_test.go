@@ -32,7 +32,7 @@ func (w *world) verb(s step) {
 		return
 	}
 	before := w.lake.Keys()
-	run := &attempt{world: w, options: w.options(s), races: max(0, s.args[2]%8-4), racer: s, script: fault(s)}
+	run := &attempt{world: w, options: w.options(s), races: max(0, s.args[2]%8-3), racer: s, script: fault(s)}
 	run.do()
 	run.judge(before)
 	if run.raced == 0 && run.script == "" {
@@ -121,7 +121,7 @@ func (a *attempt) race(n int) {
 
 // racers are what other writers do during a run.
 func racers() []string {
-	return strings.Fields("posdel vector append drop rewrite update eq readd merge expire schema spec")
+	return strings.Fields("posdel vector append drop drop rewrite update eq readd merge expire schema spec")
 }
 
 // fault draws a script of faults; every second run is healthy.

@@ -133,7 +133,7 @@ func (w *world) positionDeletes(f *file, s step) {
 }
 
 // positionDeleteFile writes a position delete file: of one data file, named by its entry or only by its bounds, or of a
-// whole partition, with records of data files that are gone and in no order.
+// whole partition, with records of data files that are gone or in another partition, and in no order.
 func (w *world) positionDeleteFile(f *file, s step) iceberg.DataFile {
 	path := f.data.FilePath()
 	positions := map[string][]int64{path: some(f.rows, s.args[1])}
@@ -148,6 +148,12 @@ func (w *world) positionDeleteFile(f *file, s step) iceberg.DataFile {
 		mark(w.head().files[path], list...)
 	}
 	if s.args[2]%4 == 3 {
+		for _, g := range w.head().sorted(nil) { // of another partition: they delete nothing
+			if _, listed := positions[g.data.FilePath()]; !listed && !samePartition(g.data, f.data) {
+				positions[g.data.FilePath()] = some(g.rows, s.args[1]+1)
+				break
+			}
+		}
 		positions[fmt.Sprintf("%s/data/gone%d.parquet", forge.Location, s.args[3]%3)] = []int64{1}
 		for _, dead := range w.dead {
 			if w.head().files[dead] == nil {
@@ -172,20 +178,29 @@ func (w *world) positionDeleteFile(f *file, s step) iceberg.DataFile {
 	return b.Build()
 }
 
-// update deletes rows and adds their new versions in one snapshot: data and deletes get the same sequence number.
+// update deletes rows and adds their new versions in one snapshot, of which every second time some are deleted again: data
+// and deletes get the same sequence number.
 func (w *world) update(f *file, s step) {
 	added := w.dataFile("", s.args[0], 1+s.args[2])
+	w.adopt(added)
+	targets := []*file{f}
+	if s.args[3]%2 == 0 {
+		targets = append(targets, added)
+	}
 	var c forge.Change
 	if w.lake.Load().Metadata.Version() < 3 {
-		c = forge.Change{Add: forge.Files(w.positionDeleteFile(f, s))}
+		for _, g := range targets {
+			c.Add = append(c.Add, forge.Files(w.positionDeleteFile(g, s))...)
+		}
 	} else {
-		mark(f, some(f.rows, s.args[1])...)
-		c = w.vectors(f)
+		for _, g := range targets {
+			mark(g, some(g.rows, s.args[1])...)
+		}
+		c = w.vectors(targets...)
 	}
 	c.Operation = table.OpOverwrite
 	c.Add = append(c.Add, forge.Files(added.data)...)
 	w.commit(c)
-	w.adopt(added)
 }
 
 // equality commits an equality delete file: of a partition, or of the whole table. What it deletes is not modelled, only
