@@ -42,7 +42,7 @@ func newMeanwhile(t *testing.T) *meanwhile {
 func (m *meanwhile) run(ref string, happens func()) (*maintenance.Report, error) {
 	o := fast(maintenance.Migrate)
 	o.Ref = ref
-	cat := &racing{Catalog: m.lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: m.lake.Catalog, Before: func(n int) {
 		if n == 1 {
 			happens()
 		}

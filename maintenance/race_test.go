@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,25 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// racing lets something else happen right before each commit.
-type racing struct {
-	catalog.Catalog
-	before func(n int) // n counts commits from 1
-	commit func(ctx context.Context, t *catalog.Table, r []table.Requirement, u []table.Update) error
-	n      atomic.Int32
-}
-
-func (c *racing) Commit(ctx context.Context, t *catalog.Table, r []table.Requirement, u []table.Update) error {
-	n := int(c.n.Add(1))
-	if c.before != nil {
-		c.before(n)
-	}
-	if c.commit != nil {
-		return c.commit(ctx, t, r, u)
-	}
-	return c.Catalog.Commit(ctx, t, r, u)
-}
 
 // ownTable makes table db.t with data files of 1000 rows each in one partition, and returns their paths.
 func ownTable(t *testing.T, version, files int) (*testlake.Lake, []iceberg.DataFile) {
@@ -91,7 +71,7 @@ func TestAWriterThatDeletesMoreRowsMeanwhileKeepsOnlyItsDataFileOutOfTheCommit(t
 	a, b, c := f[0].FilePath(), f[1].FilePath(), f[2].FilePath()
 	deletePositions(t, lake, f[0], map[string][]int64{a: {1}, b: {2}}) // shared: stays while a is not covered
 	deletePositions(t, lake, f[0], map[string][]int64{b: {3}, c: {4, 5}})
-	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Before: func(n int) {
 		if n == 1 {
 			deletePositions(t, lake, f[0], map[string][]int64{a: {9}})
 		}
@@ -120,7 +100,7 @@ func TestAWriterThatReplacesADeletionVectorMeanwhileWins(t *testing.T) {
 	for i, d := range f {
 		replaceVector(t, lake, d, int64(i))
 	}
-	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Before: func(n int) {
 		if n == 1 {
 			replaceVector(t, lake, f[1], 1, 100)
 		}
@@ -137,7 +117,7 @@ func TestAnUnrelatedAppendMeanwhileCostsOnlyAnotherAttempt(t *testing.T) {
 	t.Parallel()
 	lake, f := ownTable(t, 2, 2)
 	deletePositions(t, lake, f[0], map[string][]int64{f[0].FilePath(): {1}, f[1].FilePath(): {2}})
-	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Before: func(n int) {
 		if n <= 2 {
 			tbl, err := lakewriter.Load(t.Context(), lake.Catalog, testlake.Ident("t"))
 			require.NoError(t, err)
@@ -159,7 +139,7 @@ func TestAWriterThatNeverStopsEndsInConflicts(t *testing.T) {
 	t.Parallel()
 	lake, f := ownTable(t, 2, 1)
 	deletePositions(t, lake, f[0], map[string][]int64{f[0].FilePath(): {1}})
-	cat := &racing{Catalog: lake.Catalog, commit: func(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Instead: func(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
 		return &catalog.CommitError{Outcome: catalog.ErrConflict, Table: "t", Err: errors.New("too late")}
 	}}
 	before := lake.Files(t)
@@ -167,7 +147,7 @@ func TestAWriterThatNeverStopsEndsInConflicts(t *testing.T) {
 	o.Retry.Attempts = 3
 	_, err := maintenance.Run(t.Context(), cat, testlake.Ident("t"), o)
 	require.ErrorIs(t, err, maintenance.ErrConflicts)
-	assert.EqualValues(t, 3, cat.n.Load())
+	assert.Equal(t, 3, cat.Commits())
 	assert.Equal(t, before, lake.Files(t), "what was written is removed")
 }
 
@@ -178,15 +158,15 @@ func TestACommitWhoseReplyIsLostIsRecognised(t *testing.T) {
 			t.Parallel()
 			lake, f := ownTable(t, 2, 1)
 			deletePositions(t, lake, f[0], map[string][]int64{f[0].FilePath(): {1, 7}})
-			cat := &racing{Catalog: lake.Catalog}
-			cat.commit = func(ctx context.Context, tbl *catalog.Table, r []table.Requirement, u []table.Update) error {
+			cat := &testlake.Racing{Catalog: lake.Catalog}
+			cat.Instead = func(ctx context.Context, tbl *catalog.Table, r []table.Requirement, u []table.Update) error {
 				require.NoError(t, lake.Catalog.Commit(ctx, tbl, r, u))
 				return &catalog.CommitError{Outcome: outcome, Table: "t", Err: errors.New("connection reset")}
 			}
 			r, err := maintenance.Run(t.Context(), cat, testlake.Ident("t"), fast(maintenance.Migrate))
 			require.NoError(t, err)
 			assert.True(t, r.Committed)
-			assert.EqualValues(t, 1, cat.n.Load(), "commits")
+			assert.Equal(t, 1, cat.Commits(), "commits")
 			assert.Equal(t, [][2]int64{{1, 1}, {7, 7}}, lake.Read(t, "t", "main").Positions[f[0].FilePath()])
 		})
 	}
@@ -197,7 +177,7 @@ func TestAnUnknownOutcomeThatStaysUnknownLeavesEverythingInPlace(t *testing.T) {
 	lake, f := ownTable(t, 2, 1)
 	deletePositions(t, lake, f[0], map[string][]int64{f[0].FilePath(): {1}})
 	before := lake.Files(t)
-	cat := &racing{Catalog: lake.Catalog, commit: func(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Instead: func(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
 		return &catalog.CommitError{Outcome: catalog.ErrUnknown, Table: "t", Err: errors.New("timeout")}
 	}}
 	_, err := maintenance.Run(t.Context(), cat, testlake.Ident("t"), fast(maintenance.Migrate))
@@ -214,7 +194,7 @@ func TestARefusedCommitRemovesWhatWasWritten(t *testing.T) {
 	lake, f := ownTable(t, 2, 1)
 	deletePositions(t, lake, f[0], map[string][]int64{f[0].FilePath(): {1}})
 	before := lake.Files(t)
-	cat := &racing{Catalog: lake.Catalog, commit: func(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Instead: func(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
 		return &catalog.CommitError{Outcome: catalog.ErrRefused, Table: "t", Err: errors.New("forbidden")}
 	}}
 	_, err := maintenance.Run(t.Context(), cat, testlake.Ident("t"), fast(maintenance.Migrate))

@@ -83,7 +83,7 @@ func TestARebaseReadsOnlyWhatIsNewHoweverManyManifestsThereAre(t *testing.T) {
 	store := lake.Load(t, "t").Store
 	other := testlake.Open(t, lake.Dir)
 	var marks []storage.Stats
-	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Before: func(n int) {
 		marks = append(marks, store.Stats())
 		if n <= conflicts {
 			replaceVector(t, other, f[n], int64(n), 500)
@@ -155,7 +155,7 @@ func TestAWriterThatIsFirstSeveralTimesTakesItsDataFilesOutAndTheRestLands(t *te
 	const files, wins = 12, 5
 	lake, f, rows := manyVectors(t, files)
 	w := &vectorWriter{lake: lake, f: f[:wins], rows: rows}
-	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Before: func(n int) {
 		if n <= wins {
 			assert.NoError(t, w.write(t.Context()))
 		}
@@ -188,7 +188,7 @@ func TestAWriterThatNeverStopsDoesNotKeepTheRestFromLanding(t *testing.T) {
 			_ = w.write(context.WithoutCancel(ctx)) // it loses a race now and then
 		}
 	})
-	cat := &racing{Catalog: lake.Catalog, before: func(n int) {
+	cat := &testlake.Racing{Catalog: lake.Catalog, Before: func(n int) {
 		for done := w.done.Load(); n%4 != 0 && w.done.Load() == done; {
 			time.Sleep(time.Millisecond)
 		}

@@ -173,7 +173,7 @@ func TestASharedPositionDeleteFileStaysUntilItsLastDataFileIsCovered(t *testing.
 			if !s.cannotBeRead {
 				want = s.lake.Read(t, "t", "main").Positions
 			}
-			r, err := maintenance.Run(t.Context(), &racing{Catalog: s.lake.Catalog, before: func(n int) {
+			r, err := maintenance.Run(t.Context(), &testlake.Racing{Catalog: s.lake.Catalog, Before: func(n int) {
 				if s.before != nil {
 					s.before(n)
 					want = s.lake.Read(t, "t", "main").Positions

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/faults"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
@@ -63,7 +62,7 @@ func (a *attempt) do() {
 	a.faults, err = faults.Parse(a.script)
 	require.NoError(a.world.t, err)
 	through := a.world.lake.Through(a.faults.Bucket(a.world.lake.Bucket))
-	cat := a.faults.Catalog(&racing{Catalog: through, before: a.race})
+	cat := a.faults.Catalog(&testlake.Racing{Catalog: through, Before: a.race})
 	a.report, a.err = maintenance.Run(context.Background(), cat, forge.Ident(), a.options)
 }
 
@@ -141,17 +140,4 @@ func fault(s step) string {
 		script = fmt.Sprintf(script, 1+s.args[1]%8)
 	}
 	return script
-}
-
-// racing lets another writer commit right before a commit of ours.
-type racing struct {
-	catalog.Catalog
-	before func(n int)
-	n      atomic.Int32
-}
-
-// Commit implements maintenance.Committer.
-func (c *racing) Commit(ctx context.Context, t *catalog.Table, r []table.Requirement, u []table.Update) error {
-	c.before(int(c.n.Add(1)))
-	return c.Catalog.Commit(ctx, t, r, u)
 }

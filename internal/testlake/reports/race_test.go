@@ -1,14 +1,12 @@
 package reports
 
 import (
-	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
-	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/faults"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
@@ -16,23 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// racing lets another writer commit right before the n-th commit of a run.
-type racing struct {
-	catalog.Catalog
-	before func(n int)
-	n      atomic.Int32
-}
-
-// Commit implements maintenance.Committer.
-func (c *racing) Commit(ctx context.Context, t *catalog.Table, r []table.Requirement, u []table.Update) error {
-	c.before(int(c.n.Add(1)))
-	return c.Catalog.Commit(ctx, t, r, u)
-}
-
 // race runs an action while another writer commits once, right before our first commit.
 func (l *lab) race(o maintenance.Options, other func()) *maintenance.Report {
 	l.t.Helper()
-	r, err := maintenance.Run(l.t.Context(), &racing{Catalog: l.Catalog, before: func(n int) {
+	r, err := maintenance.Run(l.t.Context(), &testlake.Racing{Catalog: l.Catalog, Before: func(n int) {
 		if n == 1 {
 			other()
 		}
@@ -152,7 +137,7 @@ func TestARunThatLosesEveryRaceLeavesTheTableToTheWriter(t *testing.T) {
 	n := int64(10)
 	o := options(maintenance.Migrate)
 	o.Retry.Attempts = 5
-	_, err := maintenance.Run(t.Context(), &racing{Catalog: l.Catalog, before: func(int) {
+	_, err := maintenance.Run(t.Context(), &testlake.Racing{Catalog: l.Catalog, Before: func(int) {
 		n++
 		l.append(l.DataFile("", 0, nil, n))
 	}}, forge.Ident(), o)
