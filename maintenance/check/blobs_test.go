@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/apache/iceberg-go"
@@ -140,6 +141,7 @@ func TestAMiscountOfTheSmallestBitmapIsForAnOperator(t *testing.T) {
 			r := l.check(everything())
 			require.Equal(t, []string{"dv-cardinality"}, issues(r), "%+v", r.Findings)
 			assert.Equal(t, c.repair, r.Findings[0].Repair)
+			assert.Equal(t, c.record != 2, slices.Contains(r.Findings[0].Engines.Fail, "Java"), "Java never reads the footer")
 		})
 	}
 }

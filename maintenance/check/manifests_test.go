@@ -117,7 +117,7 @@ func TestAManifestThatCannotBeReadIsAFindingAndTheRestIsChecked(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, 3)
 			l.add(one(l, 1)...)
-			l.add(one(l, 2)...)
+			l.Commit(forge.Change{Add: forge.Files(one(l, 2)...), Summary: map[string]string{"total-data-files": "3", "total-delete-files": "2"}})
 			hurt(l, manifestOf(l, iceberg.ManifestContentData))
 			r := l.check(everything())
 			assert.Equal(t, []string{"dv-duplicate", "manifest-unreadable"}, issues(r), "%+v", r.Findings)

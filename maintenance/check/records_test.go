@@ -3,6 +3,11 @@ package check_test
 import (
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
@@ -156,4 +161,52 @@ func TestWhatNoStoreHoldsIsSaidAndDoesNotStopTheCheck(t *testing.T) {
 	require.Len(t, r.Skipped, 1)
 	assert.Equal(t, "unreachable", r.Skipped[0].Reason)
 	assert.Equal(t, "gopher://lake/x.puffin", r.Skipped[0].Location)
+}
+
+// stored writes a position delete file of data file 0 with columns as told: a position that is nil is null.
+func stored(withIDs bool, positions ...*int64) func(*testing.T) *lab {
+	return v2(func(l *lab) []iceberg.DataFile {
+		id := func(id string) arrow.Metadata {
+			if !withIDs {
+				return arrow.Metadata{}
+			}
+			return arrow.NewMetadata([]string{"PARQUET:field_id"}, []string{id})
+		}
+		schema := arrow.NewSchema([]arrow.Field{
+			{Name: "file_path", Type: arrow.BinaryTypes.String, Metadata: id("2147483546")},
+			{Name: "pos", Type: arrow.PrimitiveTypes.Int64, Nullable: true, Metadata: id("2147483545")},
+		}, nil)
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		defer b.Release()
+		for _, p := range positions {
+			b.Field(0).(*array.StringBuilder).Append(l.path(0))
+			if p == nil {
+				b.Field(1).AppendNull()
+			} else {
+				b.Field(1).(*array.Int64Builder).Append(*p)
+			}
+		}
+		batch := b.NewRecordBatch()
+		defer batch.Release()
+		var out buffer
+		w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+		require.NoError(l.t, err)
+		require.NoError(l.t, w.Write(batch))
+		require.NoError(l.t, w.Close())
+		return []iceberg.DataFile{l.DeleteBytes(0, nil, iceberg.ParquetFile, int64(len(positions)), out).Build()}
+	})
+}
+
+func TestFaultsOfTheColumnsOfPositionDeleteFiles(t *testing.T) {
+	t.Parallel()
+	one, two := int64(1), int64(2)
+	treat(t, everything(), []wound{
+		{"as they should be", nil, stored(true, &one, &two)},
+		{"a null position", []string{"delete-rows"}, stored(true, &one, nil)},
+		{"no field ids", []string{"delete-rows"}, stored(false, &one, &two)},
+	})
+	r := stored(true, &one, nil)(t).check(everything())
+	assert.Equal(t, check.Ask, r.Findings[0].Repair, "nobody knows which row a null means")
+	r = stored(false, &one)(t).check(everything())
+	assert.Equal(t, check.Safe, r.Findings[0].Repair)
 }

@@ -74,6 +74,7 @@ type checker struct {
 	// misbounded are the position delete files whose column bounds are known to be wrong.
 	misbounded map[*snapshot.DeleteFile]bool
 	pending    []later
+	unread     bool                   // a manifest could not be read, or not all of it
 	taken      func() map[string]bool // data files that a complete entry of a deletion vector is about
 }
 
@@ -155,7 +156,10 @@ func (c *checker) add(f Finding) {
 		return
 	}
 	issue, _ := Find(f.Issue)
-	f.Table, f.Ref, f.Engines = c.table.Name(), c.options.Ref, issue.Engines
+	f.Table, f.Ref = c.table.Name(), c.options.Ref
+	if f.Engines.Fail == nil {
+		f.Engines = issue.Engines
+	}
 	if f.Effect == "" {
 		f.Effect = issue.Effect
 	}

@@ -123,6 +123,7 @@ func (s *seen) summary(m iceberg.ManifestFile) *summaryCheck {
 func (s *seen) manifest(m snapshot.Surveyed) {
 	s.mu.Lock()
 	s.c.report.Checked.Manifests++
+	s.c.unread = s.c.unread || m.Err != nil || len(m.Odd) > 0
 	check := s.summaries[m.File.FilePath()]
 	delete(s.summaries, m.File.FilePath())
 	s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 // totals compares the totals of the snapshot summary with what is live. Totals that are not there are left alone: they
 // are optional, and a reader that finds none counts.
 func (c *checker) totals() error {
-	if !c.survey.Complete || c.head.Summary == nil {
+	if c.unread || c.head.Summary == nil {
 		return nil
 	}
 	t := c.seen.total
