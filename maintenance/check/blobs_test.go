@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -230,4 +231,5 @@ func TestDamagedVectorsKeepWhatTheyWereFoundBy(t *testing.T) {
 	assert.Equal(t, "a writer 1.0", f.Writer)
 	assert.Contains(t, f.Engines.Fail, "Java")
 	assert.Contains(t, f.Engines.Wrong, "PyIceberg")
+	assert.Contains(t, f.Hint, fmt.Sprintf("dvcompactor inspect -c FILE --offset 4 --length %d s3://lake/t/data/p001.puffin", *f.Length))
 }

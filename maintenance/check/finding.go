@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -36,6 +37,15 @@ type Finding struct {
 func (f *Finding) Damaged() bool {
 	issue, known := Find(f.Issue)
 	return !known || issue.Damage()
+}
+
+// hint completes a hint with the names of this finding, and with the command that shows the bytes it is about.
+func (f *Finding) hint() string {
+	hint := strings.ReplaceAll(f.Hint, "TABLE", f.Table)
+	if f.Offset == nil || f.Length == nil || f.Effect == Waste {
+		return hint
+	}
+	return fmt.Sprintf("%s; dvcompactor inspect -c FILE --offset %d --length %d %s shows the deletion vector", hint, *f.Offset, *f.Length, f.Location)
 }
 
 // compare orders findings: worst effect first, then by issue and place.

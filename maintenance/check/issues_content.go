@@ -41,9 +41,9 @@ func vectorIssues() []Issue {
 // recordIssues are about the records of position delete files.
 func recordIssues() []Issue {
 	return []Issue{
-		{"delete-dangling-records", Vectors, Waste, Safe, "records of a position delete file whose data files are gone", "migrate or compact drops them", nobody()},
-		{"delete-superseded", Vectors, Waste, Safe, "a position delete file all of whose records are in deletion vectors", hintCompact, nobody()},
+		{"delete-dangling-records", Vectors, Waste, Safe, "records of a position delete file whose data files are gone", hintMigrate, nobody()},
+		{"delete-superseded", Vectors, Waste, Safe, "a position delete file all of whose records are in deletion vectors", hintMigrate, nobody()},
 		{"delete-reference-stale", Vectors, Wrong, Fix, "referenced_data_file of a position delete file names another path than its records", hintWriter, nobody()},
-		{"delete-rows", Vectors, Wrong, Ask, "records of a position delete file that are not sorted, have nulls, or columns without field ids", "migrate reads records in any order; nulls have to be removed by the writer", nobody()},
+		{"delete-rows", Vectors, Wrong, Ask, "records of a position delete file that are not sorted, have nulls, or columns without field ids", "delete files without these faults have to come from the writer; dvcompactor migrate -c FILE TABLE reads records in any order and leaves files with nulls as they are", nobody()},
 	}
 }

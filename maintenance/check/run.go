@@ -169,6 +169,7 @@ func (c *checker) add(f Finding) {
 	if f.Hint == "" {
 		f.Hint = issue.Hint
 	}
+	f.Hint = f.hint()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.findings = append(c.findings, f)
