@@ -1,0 +1,64 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+)
+
+// Mentioned tells of every delete file that a snapshot mentions, live or not, in manifests whose locations are not in
+// read yet, and adds these. It is false when a manifest is missing or damaged; an error is of the store, or of ctx.
+func Mentioned(ctx context.Context, files iceio.IO, snap *table.Snapshot, read map[string]bool, each func(iceberg.DataFile)) (bool, error) {
+	noted := &notedIO{IO: files}
+	manifests, err := readList(noted, snap)
+	if noted.err != nil {
+		return false, storeFailed(ctx, noted.err)
+	}
+	if err != nil {
+		return false, ctx.Err()
+	}
+	for _, m := range manifests {
+		if m.ManifestContent() == iceberg.ManifestContentData || read[m.FilePath()] {
+			continue
+		}
+		read[m.FilePath()] = true
+		noted := &notedIO{IO: files}
+		err := withManifest(noted, m, func(r io.Reader) error {
+			mr, err := opened(r, func(r io.Reader) (*iceberg.ManifestReader, error) {
+				return iceberg.NewManifestReaderWithProjection(m, r, iceberg.ManifestEntryProjection{})
+			})
+			if err != nil {
+				return err
+			}
+			defer mr.Close()
+			return eachMentioned(ctx, mr, each)
+		})
+		if noted.err != nil {
+			return false, storeFailed(ctx, noted.err)
+		}
+		if err != nil {
+			return false, ctx.Err()
+		}
+	}
+	return true, nil
+}
+
+func eachMentioned(ctx context.Context, mr *iceberg.ManifestReader, each func(iceberg.DataFile)) error {
+	for {
+		e, err := nextEntry(mr)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		each(e.DataFile())
+	}
+}
