@@ -83,7 +83,7 @@ func (p *puffinCheck) otherName(d *snapshot.DeleteFile, at, own *puffin.BlobMeta
 		misbound(Fix, fmt.Sprintf("; that of this data file is at %d+%d", own.Offset, own.Length))
 		return
 	}
-	p.whenKnown([]string{name}, func(twins map[string]snapshot.Twin) {
+	p.whenKnown(later{paths: []string{name}, then: func(twins map[string]snapshot.Twin) {
 		twin, known := twins[name]
 		switch {
 		case known && twin.Exact:
@@ -96,7 +96,7 @@ func (p *puffinCheck) otherName(d *snapshot.DeleteFile, at, own *puffin.BlobMeta
 		default:
 			misbound(Ask, ", which is not live; the footer has none of this data file")
 		}
-	})
+	}, unless: func() { misbound(Ask, "; which of the two is live is not known") }})
 }
 
 // sameFile says whether two paths end in the same file name.
@@ -115,7 +115,7 @@ func (p *puffinCheck) candidates(d *snapshot.DeleteFile) {
 			paths = append(paths, b.ReferencedDataFile())
 		}
 	}
-	p.whenKnown(paths, func(twins map[string]snapshot.Twin) {
+	p.whenKnown(later{paths: paths, then: func(twins map[string]snapshot.Twin) {
 		var live []puffin.BlobMetadata
 		for _, b := range fit {
 			if twins[b.ReferencedDataFile()].Exact {
@@ -123,8 +123,11 @@ func (p *puffinCheck) candidates(d *snapshot.DeleteFile) {
 			}
 		}
 		p.lacking(d, func(f *Finding) { choose(f, live) })
-	})
+	}, unless: func() { p.lacking(d, blobUnknown) }})
 }
+
+// blobUnknown completes a finding about an entry whose blob nobody can find.
+func blobUnknown(f *Finding) { f.Repair = Ask }
 
 // mayMean says whether a blob contradicts nothing that an entry says.
 func mayMean(d *snapshot.DeleteFile, b puffin.BlobMetadata) bool {

@@ -205,6 +205,22 @@ func TestABlobWhoseDataFileHasADeletionVectorIsNoCandidate(t *testing.T) {
 	assert.Equal(t, l.path(0), r.Findings[0].DataFile)
 }
 
+func TestAnEntryThatLacksFieldsIsFoundWhateverElseIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, hurt := range map[string]func(l *lab, puffin string){
+		"the footer is broken": func(l *lab, puffin string) { l.Put(puffin, l.Get(puffin)[:10]) },
+		"a manifest is gone":   func(l *lab, _ string) { require.NoError(l.t, l.Remove(manifestOf(l, iceberg.ManifestContentData))) },
+	} {
+		for _, level := range []check.Level{check.Metadata, check.Footers, check.Vectors} {
+			l := newLab(t, 3)
+			f := one(l, 1)[0]
+			l.add(l.Entry(0, nil, iceberg.EntryContentPosDeletes, f.FilePath(), iceberg.PuffinFile, 1, f.FileSizeBytes()).Build())
+			hurt(l, f.FilePath())
+			assert.Contains(t, issues(l.check(check.Options{Level: level})), "dv-fields-missing", "%s, %s", name, level)
+		}
+	}
+}
+
 func TestOldPuffinFilesThatNoSnapshotReferencesAreOrphans(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)

@@ -104,7 +104,7 @@ func (r *recordCheck) paths(f *recordFacts) {
 	if len(f.unmatched) == 0 {
 		return
 	}
-	r.whenKnown(slices.Sorted(maps.Keys(f.unmatched)), func(twins map[string]snapshot.Twin) { r.unmatched(f, twins) })
+	r.whenKnown(later{paths: slices.Sorted(maps.Keys(f.unmatched)), then: func(twins map[string]snapshot.Twin) { r.unmatched(f, twins) }})
 }
 
 // unmatched judges paths that are live nowhere in the partition of the file.

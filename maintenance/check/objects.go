@@ -115,20 +115,27 @@ func (c *checker) sizes(ctx context.Context) error {
 
 // later is a finding that waits until it is known which of some paths are live.
 type later struct {
-	paths []string
-	then  func(map[string]snapshot.Twin)
+	paths  []string
+	then   func(map[string]snapshot.Twin)
+	unless func() // what is to be said when nobody knows what is live; nil for nothing
 }
 
-// whenKnown calls then with the twins of paths, after everything was read.
-func (c *checker) whenKnown(paths []string, then func(map[string]snapshot.Twin)) {
+// whenKnown calls l.then with the twins of its paths, after everything was read.
+func (c *checker) whenKnown(l later) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending = append(c.pending, later{paths, then})
+	c.pending = append(c.pending, l)
 }
 
-// resolve looks for the paths that findings wait for. When not all data manifests could be read, nothing is said.
+// resolve looks for the paths that findings wait for. When not all data manifests could be read nobody knows which of
+// them are live.
 func (c *checker) resolve(ctx context.Context) error {
 	if !c.survey.Complete {
+		for _, l := range c.pending {
+			if l.unless != nil {
+				l.unless()
+			}
+		}
 		return nil
 	}
 	paths := map[string]bool{}

@@ -38,8 +38,13 @@ func (p *puffinCheck) run(ctx context.Context) (err error) {
 	}
 	if p.footer != nil {
 		p.entries()
-		for _, d := range p.dvs {
+	}
+	for _, d := range p.dvs {
+		switch {
+		case p.footer != nil:
 			p.bind(d)
+		case p.size >= 0 && lacks(d):
+			p.lacking(d, blobUnknown)
 		}
 	}
 	if p.options.Level < Vectors {
