@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +29,7 @@ type committerJob struct {
 
 func TestMain(m *testing.M) {
 	if os.Getenv(committerEnv) == "" {
-		os.Exit(m.Run())
+		os.Exit(testlake.Main(m))
 	}
 	if err := committer(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
