@@ -13,13 +13,9 @@ import (
 // Mentioned tells of every delete file that a snapshot mentions, live or not, in manifests whose locations are not in
 // read yet, and adds these. It is false when a manifest is missing or damaged; an error is of the store, or of ctx.
 func Mentioned(ctx context.Context, files iceio.IO, snap *table.Snapshot, read map[string]bool, each func(iceberg.DataFile)) (bool, error) {
-	noted := &notedIO{IO: files}
-	manifests, err := readList(noted, snap)
-	if noted.err != nil {
-		return false, storeFailed(ctx, noted.err)
-	}
-	if err != nil {
-		return false, ctx.Err()
+	manifests, whole, err := Listed(ctx, files, snap)
+	if err != nil || !whole {
+		return false, err
 	}
 	for _, m := range manifests {
 		if m.ManifestContent() == iceberg.ManifestContentData || read[m.FilePath()] {

@@ -18,6 +18,7 @@ type checkVerb struct {
 	footers, reads bool
 	subset         string
 	issues         []string
+	history        int
 }
 
 func newCheck(e env) *cobra.Command {
@@ -26,6 +27,7 @@ func newCheck(e env) *cobra.Command {
 		Short: "Find damaged deletes, read-only",
 		Long: paragraphs(
 			"Looks for deletes that readers fail on, apply wrongly or will trip over, and writes nothing. Without flags it reads manifests only. --read-footers also asks for the sizes of delete files and reads the footers of Puffin files, --read-dvs also reads every deletion vector and the records of every position delete file.",
+			"Besides the snapshot itself it compares ancestors with their children, and finds deletes that were dropped though their data files stayed, or that came back: as many as --history says, as far as they are not expired.",
 			"--read-dvs-subset spreads the deepest check over several runs: 1/7 to 7/7 cover every data file once, 10% is another tenth every day.",
 			"Findings that give wrong rows come first. Exit code 4 says that there is damage; findings that only waste space do not change the exit code."),
 		Args: cobra.MinimumNArgs(1),
@@ -37,6 +39,7 @@ func newCheck(e env) *cobra.Command {
 	f.BoolVar(&v.reads, "read-dvs", false, "also read deletion vectors and position delete files")
 	f.StringVar(&v.subset, "read-dvs-subset", "", "read-dvs for a `part` of the data files: 2/7, 10%")
 	f.StringSliceVar(&v.issues, "issue", nil, "report only these `ids`")
+	f.IntVar(&v.history, "history", 20, "compare this many ancestor `snapshots` with their children, 0 for none")
 	v.flags.resources(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("issue", completeIssues)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,7 +69,10 @@ func (v *checkVerb) run(ctx context.Context, tables []string, part *string) erro
 		return err
 	}
 	defer l.Close()
-	o := check.Options{Ref: v.flags.ref, Level: level, Subset: subset, Issues: v.issues, Memory: int64(v.flags.memory), Parallelism: v.flags.parallelism}
+	o := check.Options{Ref: v.flags.ref, Level: level, Subset: subset, Issues: v.issues, Memory: int64(v.flags.memory), Parallelism: v.flags.parallelism, History: v.history}
+	if v.history <= 0 {
+		o.History = -1 // 0 means the default there
+	}
 	if progress != nil {
 		o.Progress = progress
 	}

@@ -92,7 +92,7 @@ const (
 
 // Issues returns every fault that a check may find. Ids never change.
 func Issues() []Issue {
-	return slices.Concat(setIssues(), entryIssues(), fileIssues(), vectorIssues(), recordIssues())
+	return slices.Concat(setIssues(), entryIssues(), fileIssues(), vectorIssues(), recordIssues(), historyIssues())
 }
 
 func engines(fail, wrong, unaware []string) Engines {

@@ -20,7 +20,9 @@ type Options struct {
 	// Subset of the data files whose deletes are read at level [Vectors]; the zero value means all.
 	Subset Subset
 	// Issues are the ids to report; empty means all.
-	Issues      []string
+	Issues []string
+	// History is how many ancestors of the head are compared with their children; default 20, below 0 none.
+	History     int
 	Memory      int64         // bytes for bitmaps that are compared; default 512 MiB
 	Parallelism int           // default: number of CPUs
 	OrphanAge   time.Duration // how old a Puffin file has to be to be called an orphan; default 72 h
@@ -31,6 +33,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Ref == "" {
 		o.Ref = "main"
+	}
+	if o.History == 0 {
+		o.History = 20
 	}
 	if o.Memory <= 0 {
 		o.Memory = 512 << 20

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"sync"
 
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -63,6 +64,7 @@ type checker struct {
 	table   *catalog.Table
 	options Options
 	head    *table.Snapshot
+	files   iceio.IO // of the table, remembering manifests
 	survey  *snapshot.Survey
 	seen    *seen
 
@@ -108,6 +110,9 @@ func (c *checker) run(ctx context.Context) error {
 	if err := c.metadata(ctx); err != nil || c.survey == nil {
 		return err
 	}
+	if err := c.ancestors(ctx); err != nil {
+		return err
+	}
 	return c.objects(ctx)
 }
 
@@ -127,8 +132,8 @@ func (c *checker) refuse() error {
 func (c *checker) metadata(ctx context.Context) error {
 	c.options.Progress.Stage("reading manifests", 0, "")
 	c.seen = newSeen(c)
-	cache := snapshot.NewCache(c.options.Memory / 8)
-	survey, err := snapshot.NewSurvey(ctx, cache.Through(c.table.Store.FileIO(ctx)), c.table.Metadata, c.head, snapshot.SurveyOptions{
+	c.files = snapshot.NewCache(c.options.Memory / 8).Through(c.table.Store.FileIO(ctx))
+	survey, err := snapshot.NewSurvey(ctx, c.files, c.table.Metadata, c.head, snapshot.SurveyOptions{
 		Parallelism: c.options.Parallelism, Entry: c.seen.entry, Manifest: c.seen.manifest,
 	})
 	if err != nil {

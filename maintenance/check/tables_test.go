@@ -86,9 +86,6 @@ func damagedLakes(t *testing.T) map[string]damage {
 func TestEveryDamagedTableNamesItsFaultAndNoOther(t *testing.T) {
 	t.Parallel()
 	for dir, want := range damagedLakes(t) {
-		if want.Issue == "delete-dropped" {
-			continue // only the history of the table shows it
-		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			copied := t.TempDir()

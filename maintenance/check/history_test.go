@@ -1,0 +1,179 @@
+package check_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
+	"github.com/dvcompactor/dvcompactor/maintenance/check"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// replace commits delete files in the place of others.
+func (l *lab) replace(old []iceberg.DataFile, files ...iceberg.DataFile) *table.Snapshot {
+	return l.Commit(forge.Change{Operation: table.OpReplace, Add: forge.Files(files...), Remove: func(f iceberg.DataFile) bool {
+		for _, o := range old {
+			if f.FilePath() == o.FilePath() {
+				return true
+			}
+		}
+		return false
+	}})
+}
+
+// deletesOf writes a position delete file and returns it as a list.
+func (l *lab) deletesOf(records ...forge.Record) []iceberg.DataFile {
+	return []iceberg.DataFile{l.deletes(records...).Build()}
+}
+
+// bounded writes a position delete file of data file i whose bounds say so.
+func (l *lab) bounded(i int, positions ...int64) []iceberg.DataFile {
+	var records []forge.Record
+	for _, p := range positions {
+		records = append(records, l.at(i, p))
+	}
+	return []iceberg.DataFile{forge.Bounds(l.deletes(records...), l.path(i), l.path(i)).Build()}
+}
+
+// after makes a table of a format version with delete files that a function then replaces.
+func after(version int, first func(*lab) []iceberg.DataFile, then func(*lab, []iceberg.DataFile)) func(*testing.T) *lab {
+	return func(t *testing.T) *lab {
+		l := newLab(t, version)
+		old := first(l)
+		l.add(old...)
+		then(l, old)
+		return l
+	}
+}
+
+func vectorOf(positions ...int64) func(*lab) []iceberg.DataFile {
+	return func(l *lab) []iceberg.DataFile { return one(l, positions...) }
+}
+
+func boundedTo(i int, positions ...int64) func(*lab) []iceberg.DataFile {
+	return func(l *lab) []iceberg.DataFile { return l.bounded(i, positions...) }
+}
+
+func shared(l *lab) []iceberg.DataFile { return l.deletesOf(l.at(0, 1), l.at(0, 2), l.at(1, 5)) }
+
+// migrated replaces delete files with deletion vectors after the upgrade to format version 3.
+func migrated(vectors func(*lab) []part) func(*lab, []iceberg.DataFile) {
+	return func(l *lab, old []iceberg.DataFile) {
+		l.Update(table.NewUpgradeFormatVersionUpdate(3))
+		l.replace(old, l.put(container{parts: vectors(l)})...)
+	}
+}
+
+func drops(l *lab, old []iceberg.DataFile) { l.replace(old) }
+
+func TestDroppedDeletesThatManifestsShow(t *testing.T) {
+	t.Parallel()
+	lost := []string{"delete-dropped"}
+	treat(t, check.Options{}, []wound{
+		{"a vector", lost, after(3, vectorOf(1, 2), drops)},
+		{"a vector, some snapshots ago", lost, after(3, vectorOf(1, 2), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old)
+			l.add(l.DataFile("", 0, nil, rows))
+			l.Commit(forge.Change{Merge: true})
+		})},
+		{"a vector beside that of another data file", lost, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			p := l.vector(1, 3)
+			location, size, at := l.puffin(container{parts: []part{p}})
+			l.replace(old, l.entry(1, location, size, at[0], p).Build())
+		})},
+		{"a position delete file of one data file", lost, after(2, boundedTo(0, 1, 2), drops)},
+		{"a vector for another", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) { l.replace(old, one(l, 1, 2)...) })},
+		{"a vector that was deleted again later", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old)
+			l.add(one(l, 1)...)
+		})},
+		{"a vector with its data file", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) { l.replace(append(old, l.data[0])) })},
+		{"a vector whose data file goes later", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old)
+			l.replace([]iceberg.DataFile{l.data[0]})
+		})},
+		{"a vector of a data file that went before", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			l.replace([]iceberg.DataFile{l.data[0]})
+			l.replace(old)
+		})},
+		{"a vector whose data file was added anew", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			l.replace(append(old, l.data[0]))
+			l.add(l.data[0])
+		})},
+		{"a vector without positions", nil, after(3, vectorOf(), drops)},
+		{"one that is merged into another manifest", nil, after(3, vectorOf(1), func(l *lab, _ []iceberg.DataFile) { l.Commit(forge.Change{Merge: true}) })},
+		{"a position delete file of a data file to which it is too old", nil, after(2, func(l *lab) []iceberg.DataFile { return l.bounded(0, 1) }, func(l *lab, old []iceberg.DataFile) {
+			l.replace([]iceberg.DataFile{l.data[0]})
+			l.add(l.data[0])
+			l.replace(old)
+		})},
+		{"position delete files for a larger one", nil, after(2, boundedTo(0, 1), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old, l.deletesOf(l.at(0, 1), l.at(1, 1))...)
+		})},
+		{"one of many data files, which only records tell", nil, after(2, shared, drops)},
+		{"a migration", nil, after(2, boundedTo(0, 1), migrated(func(l *lab) []part { return []part{l.vector(0, 1)} }))},
+		{"an equality delete file, of which nobody knows", nil, after(2, func(l *lab) []iceberg.DataFile { return []iceberg.DataFile{l.EqualityDeletes(0, nil, 1)} }, drops)},
+	})
+}
+
+func TestDroppedDeletesThatRecordsShow(t *testing.T) {
+	t.Parallel()
+	lost := []string{"delete-dropped"}
+	treat(t, everything(), []wound{
+		{"a vector", lost, after(3, vectorOf(1, 2), drops)},
+		{"a vector, and another was begun from nothing", lost, after(3, vectorOf(1, 2), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old)
+			l.add(one(l, 2, 3)...)
+		})},
+		{"a vector that was deleted again later", nil, after(3, vectorOf(1, 2), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old)
+			l.add(one(l, 1, 2, 3)...)
+		})},
+		{"a vector of positions that the data file does not have", nil, after(3, vectorOf(rows, rows+1), drops)},
+		{"one of many data files", lost, after(2, shared, drops)},
+		{"one of many data files, of which some records stay", lost, after(2, shared, func(l *lab, old []iceberg.DataFile) {
+			l.replace(old, l.deletesOf(l.at(0, 1), l.at(1, 5))...)
+		})},
+		{"one of many data files, for two files", nil, after(2, shared, func(l *lab, old []iceberg.DataFile) {
+			l.replace(old, append(l.deletesOf(l.at(0, 1), l.at(0, 2)), l.deletesOf(l.at(1, 5))...)...)
+		})},
+		{"one of many data files that went with one of them", lost, after(2, shared, func(l *lab, old []iceberg.DataFile) { l.replace(append(old, l.data[1])) })},
+		{"one of many data files that went with all of them", nil, after(2, shared, func(l *lab, old []iceberg.DataFile) {
+			l.replace(append(old, l.data[0], l.data[1]))
+		})},
+		{"a migration", nil, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1, 2), l.vector(1, 5)} }))},
+		{"a migration that forgot a data file", lost, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1, 2)} }))},
+	})
+}
+
+func TestADroppedDeleteFileNamesItsRows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 2)
+	old := shared(l)
+	l.add(old...)
+	dropper := l.replace(old, l.deletesOf(l.at(0, 1))...)
+	o := everything()
+	o.Memory = 1 // each file is compared by itself
+	r := l.check(o)
+	require.Len(t, r.Findings, 2, "%+v", r.Findings)
+	for i, f := range r.Findings {
+		assert.Equal(t, l.path(i), f.DataFile)
+		assert.Equal(t, old[0].FilePath(), f.Location)
+		assert.EqualValues(t, 1, *f.Rows)
+		assert.Contains(t, f.Detail, fmt.Sprint(dropper.SnapshotID))
+	}
+	assert.True(t, r.Damaged)
+}
+
+func TestARollBackIsNoLoss(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	before := l.Load().Metadata.CurrentSnapshot().SnapshotID
+	l.add(one(l, 1)...)
+	l.Update(table.NewSetSnapshotRefUpdate("main", before, table.BranchRef, -1, -1, -1))
+	l.add(l.DataFile("", 0, nil, rows))
+	assert.Empty(t, l.check(everything()).Findings)
+}
