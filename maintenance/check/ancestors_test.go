@@ -167,3 +167,14 @@ func TestAncestorsCostOnlyTheirManifestListsWhereNothingDiffers(t *testing.T) {
 	requests := func(history int) int64 { return l.check(check.Options{History: history}).Requests.Requests() }
 	assert.EqualValues(t, 5, requests(5)-requests(-1))
 }
+
+func TestAMergeOfManifestsIsNoReasonToReadDeletes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 2)
+	l.add(shared(l)...)
+	l.Commit(forge.Change{Merge: true})
+	requests := func(history int) int64 {
+		return l.check(check.Options{Level: check.Vectors, History: history}).Requests.Requests()
+	}
+	assert.EqualValues(t, 2, requests(1)-requests(-1), "the manifest list and the manifest of the parent")
+}

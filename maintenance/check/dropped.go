@@ -120,10 +120,10 @@ func (all *targets) of(d *drop) []*target {
 }
 
 // deleted says whether a data file was live in the parent and in the child, in the partition and with a data sequence
-// number to which the delete file applied, and the child wrote no deletion vector of it.
+// number to which the delete file applied.
 func (d *drop) deleted(t *target) bool {
 	older := t.fileSeq >= 0 && t.fileSeq < d.child.SequenceNumber
-	return older && !t.Twice && (d.Referenced == "" || d.Referenced == t.Path) && t.Group.Key == d.Group.Key && t.Seq <= d.Seq && !d.taken[t.Path]
+	return older && !t.Twice && (d.Referenced == "" || d.Referenced == t.Path) && t.Group.Key == d.Group.Key && t.Seq <= d.Seq
 }
 
 // instead returns what may delete rows of a data file in the head. A deletion vector that names no data file may be its.

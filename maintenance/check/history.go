@@ -28,7 +28,6 @@ type history struct {
 type drop struct {
 	*snapshot.DeleteFile                 // its group has only a key
 	child                *table.Snapshot // which dropped it
-	taken                map[string]bool // data files of which the child wrote a deletion vector
 }
 
 // ancestors finds deletes that the table had and lost, and those that came back.
@@ -89,7 +88,7 @@ func (h *history) ends(location, why string) {
 func (h *history) compare(ctx context.Context, child *table.Snapshot, before, after []iceberg.ManifestFile) (bool, error) {
 	gone, taken := map[snapshot.FileID]*drop{}, map[string]bool{}
 	whole, err := h.entries(ctx, without(before, after, iceberg.ManifestContentDeletes), func(d *snapshot.DeleteFile) {
-		gone[d.FileID] = &drop{d, child, taken}
+		gone[d.FileID] = &drop{d, child}
 	})
 	if err != nil || !whole || len(gone) == 0 {
 		return whole, err

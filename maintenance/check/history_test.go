@@ -103,6 +103,11 @@ func TestDroppedDeletesThatManifestsShow(t *testing.T) {
 			l.replace(append(old, l.data[0]))
 			l.add(l.data[0])
 		})},
+		{"a vector whose data file was added anew with its old sequence number", nil, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			seq := int64(1)
+			l.replace(append(old, l.data[0]))
+			l.Commit(forge.Change{Add: []forge.Added{{File: l.data[0], Seq: &seq}}})
+		})},
 		{"a vector without positions", nil, after(3, vectorOf(), drops)},
 		{"one that is merged into another manifest", nil, after(3, vectorOf(1), func(l *lab, _ []iceberg.DataFile) { l.Commit(forge.Change{Merge: true}) })},
 		{"a position delete file of a data file to which it is too old", nil, after(2, func(l *lab) []iceberg.DataFile { return l.bounded(0, 1) }, func(l *lab, old []iceberg.DataFile) {
@@ -145,6 +150,7 @@ func TestDroppedDeletesThatRecordsShow(t *testing.T) {
 			l.replace(append(old, l.data[0], l.data[1]))
 		})},
 		{"a migration", nil, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1, 2), l.vector(1, 5)} }))},
+		{"a migration that lost a record", lost, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1), l.vector(1, 5)} }))},
 		{"a migration that forgot a data file", lost, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1, 2)} }))},
 	})
 }
@@ -152,16 +158,16 @@ func TestDroppedDeletesThatRecordsShow(t *testing.T) {
 func TestADroppedDeleteFileNamesItsRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 2)
-	old := shared(l)
+	old := append(shared(l), l.deletesOf(l.at(2, 7))...)
 	l.add(old...)
 	dropper := l.replace(old, l.deletesOf(l.at(0, 1))...)
 	o := everything()
 	o.Memory = 1 // each file is compared by itself
 	r := l.check(o)
-	require.Len(t, r.Findings, 2, "%+v", r.Findings)
+	require.Len(t, r.Findings, 3, "%+v", r.Findings)
 	for i, f := range r.Findings {
 		assert.Equal(t, l.path(i), f.DataFile)
-		assert.Equal(t, old[0].FilePath(), f.Location)
+		assert.Equal(t, old[i/2].FilePath(), f.Location)
 		assert.EqualValues(t, 1, *f.Rows)
 		assert.Contains(t, f.Detail, fmt.Sprint(dropper.SnapshotID))
 	}
