@@ -54,6 +54,15 @@ func TestCheckOfASoundTableExitsWith0(t *testing.T) {
 	assert.NotEmpty(t, at(doc, "findings"), "what only wastes space is told and is no damage")
 }
 
+func TestCheckGoesAsFarBackAsHistorySays(t *testing.T) {
+	t.Parallel()
+	s, lake := newShell(t), damagedLake(t, "delete-dropped")
+	doc := s.json(exit.Damaged, "check", "-c", lake.config, "lake.db.t")
+	assert.Equal(t, "delete-dropped", at(at(doc, "findings").([]any)[0], "issue"))
+	s.json(exit.Damaged, "check", "--history", "1", "-c", lake.config, "lake.db.t")
+	s.json(exit.OK, "check", "--history", "0", "-c", lake.config, "lake.db.t")
+}
+
 func TestCheckForPeople(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dv-misbound", "dv-corrupt-flip", "healthy"} {
