@@ -68,7 +68,7 @@ func tupleKey(partition map[int]any) (string, error) {
 }
 
 func appendValue(b []byte, v any) ([]byte, error) {
-	if n, ok := integer(v); ok {
+	if n, ok := Integer(v); ok {
 		return binary.AppendVarint(append(b, 'i'), n), nil
 	}
 	switch v := v.(type) {
@@ -95,7 +95,8 @@ func appendValue(b []byte, v any) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %T", ErrPartitionValue, v)
 }
 
-func integer(v any) (int64, bool) {
+// Integer returns a partition value of any type that is a whole number: numbers of both widths, dates, times.
+func Integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/snapshot"
 	"github.com/google/uuid"
 )
 
@@ -123,8 +124,8 @@ func isNaN(value any) bool {
 
 // compareValues orders two partition values, and says whether they can be compared.
 func compareValues(a, b any) (int, bool) {
-	if x, ok := integer(a); ok {
-		y, ok := integer(b)
+	if x, ok := snapshot.Integer(a); ok {
+		y, ok := snapshot.Integer(b)
 		return cmp.Compare(x, y), ok
 	}
 	if x, ok := float(a); ok {
@@ -145,26 +146,6 @@ func compareValues(a, b any) (int, bool) {
 	x, okX := decimal(a)
 	y, okY := decimal(b)
 	return x.Val.Cmp(y.Val), okX && okY && x.Scale == y.Scale
-}
-
-func integer(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case iceberg.Date:
-		return int64(v), true
-	case iceberg.Time:
-		return int64(v), true
-	case iceberg.Timestamp:
-		return int64(v), true
-	case iceberg.TimestampNano:
-		return int64(v), true
-	}
-	return 0, false
 }
 
 func float(v any) (float64, bool) {

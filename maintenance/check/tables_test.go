@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
@@ -112,55 +111,9 @@ func TestEveryDamagedTableNamesItsFaultAndNoOther(t *testing.T) {
 	}
 }
 
-// foreign is a table that another project wrote.
-type foreign struct {
-	Metadata, Location string
-	MatchNothing       int `json:"entries_that_match_nothing"`
-}
-
-// foreignTables reads what lies in shared/real beside the repository.
-func foreignTables(t *testing.T) map[string]foreign {
-	answers, err := filepath.Glob(filepath.Join(testlake.Root(t), "..", "shared", "real", "*", "*", "expected.json"))
-	require.NoError(t, err)
-	if len(answers) == 0 {
-		t.Skip("no tables of other projects in ../shared/real")
-	}
-	out := map[string]foreign{}
-	for _, path := range answers {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		var doc struct{ Tables []foreign }
-		require.NoError(t, json.Unmarshal(data, &doc))
-		for _, f := range doc.Tables {
-			if f.Location != "" {
-				f.Metadata = filepath.Join(filepath.Dir(path), f.Metadata)
-				out[filepath.Base(filepath.Dir(path))+"/"+filepath.Base(f.Location)] = f
-			}
-		}
-	}
-	require.NotEmpty(t, out)
-	return out
-}
-
-// root is where a table's own metadata says that it lies.
-func (f foreign) root(t *testing.T) string {
-	data, err := os.ReadFile(f.Metadata)
-	require.NoError(t, err)
-	var meta struct {
-		Snapshots []struct {
-			ManifestList string `json:"manifest-list"`
-		}
-	}
-	require.NoError(t, json.Unmarshal(data, &meta))
-	require.NotEmpty(t, meta.Snapshots)
-	root, _, found := strings.Cut(meta.Snapshots[len(meta.Snapshots)-1].ManifestList, "/metadata/")
-	require.True(t, found)
-	return root
-}
-
 // known are the faults of tables of other projects. Some of them were edited by hand for tests of readers, which left
 // sizes and counts as they were.
-func (f foreign) known(name string) []string {
+func known(f testlake.ForeignTable, name string) []string {
 	switch path.Base(name) {
 	case "legacy_bare_deletion_vector":
 		return []string{"dv-bare-blob"}
@@ -181,15 +134,15 @@ func (f foreign) known(name string) []string {
 
 func TestTablesOfOtherEnginesGiveNoFalseAlarm(t *testing.T) {
 	t.Parallel()
-	for name, f := range foreignTables(t) {
+	for name, f := range testlake.ForeignTables(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Dir(filepath.Dir(f.Metadata)))))
-			lake := testlake.Register(t, dir, f.root(t)+"/", f.root(t)+"/metadata/"+filepath.Base(f.Metadata))
+			lake := testlake.Register(t, dir, f.Root(t)+"/", f.Root(t)+"/metadata/"+filepath.Base(f.Metadata))
 			r, err := check.Run(t.Context(), lake.Load(t, "t"), everything())
 			require.NoError(t, err)
-			assert.Equal(t, f.known(name), issues(r), "%+v", r.Findings)
+			assert.Equal(t, known(f, name), issues(r), "%+v", r.Findings)
 		})
 	}
 }
