@@ -126,6 +126,10 @@ func TestAncestorsThatAreGoneEndTheComparison(t *testing.T) {
 			remove(l, l.Load().Metadata.SnapshotByID(*dropped.ParentSnapshotID))
 			r := l.check(check.Options{})
 			assert.Empty(t, r.Findings)
+			if name == "expired" {
+				assert.Empty(t, r.Skipped, "every table with snapshot expiry has one")
+				return
+			}
 			require.Len(t, r.Skipped, 1)
 			assert.Equal(t, "history", r.Skipped[0].Reason)
 		})
