@@ -86,32 +86,26 @@ func recounter(mr *iceberg.ManifestReader, m iceberg.ManifestFile) (*iceberg.Man
 }
 
 func eachStored(ctx context.Context, mr *iceberg.ManifestReader, w *iceberg.ManifestWriter, each func(iceberg.ManifestEntry) error) error {
-	for {
-		e, err := mr.ReadEntry()
-		if errors.Is(err, io.EOF) {
-			return w.Close()
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = each(e)
-		}
-		if err != nil {
+	err := eachEntry(ctx, mr, func(e iceberg.ManifestEntry) error {
+		if err := each(e); err != nil {
 			return err
 		}
+		write := w.Existing
 		switch e.Status() {
 		case iceberg.EntryStatusADDED:
-			err = w.Add(e)
+			write = w.Add
 		case iceberg.EntryStatusDELETED:
-			err = w.Delete(e)
-		default:
-			err = w.Existing(e)
+			write = w.Delete
 		}
-		if err != nil {
+		if err := write(e); err != nil {
 			return fmt.Errorf("entry %s: %w", e.DataFile().FilePath(), err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	return w.Close()
 }
 
 // WholeEntries streams the live entries of a manifest with everything they hold and inherit.

@@ -17,30 +17,30 @@ import (
 // Entries streams the live entries of a manifest without column statistics. The entries are for planning: a manifest
 // writer refuses them. The first error ends the stream.
 func Entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) func(yield func(iceberg.ManifestEntry, error) bool) {
-	return entries(ctx, fs, m, func(r io.Reader) (*iceberg.ManifestReader, error) {
-		return iceberg.NewManifestReaderWithProjection(m, r, iceberg.ManifestEntryProjection{})
-	})
+	return entries(ctx, fs, m, withoutStatistics)
 }
 
 // wholeEntries streams the live entries of a manifest with everything they hold.
 func wholeEntries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) func(yield func(iceberg.ManifestEntry, error) bool) {
-	return entries(ctx, fs, m, func(r io.Reader) (*iceberg.ManifestReader, error) { return iceberg.NewManifestReader(m, r) })
+	return entries(ctx, fs, m, iceberg.NewManifestReader)
 }
 
-func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read func(io.Reader) (*iceberg.ManifestReader, error)) func(yield func(iceberg.ManifestEntry, error) bool) {
+func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read readManifest) func(yield func(iceberg.ManifestEntry, error) bool) {
 	return func(yield func(iceberg.ManifestEntry, error) bool) {
-		err := withManifest(fs, m, func(r io.Reader) error {
-			mr, err := opened(r, read)
-			if err != nil {
+		live := int64(0)
+		err := decode(ctx, fs, m, read, nil, func(e iceberg.ManifestEntry) error {
+			if err := checked(e); err != nil || e.Status() == iceberg.EntryStatusDELETED {
 				return err
 			}
-			defer mr.Close()
-			live, err := eachLive(ctx, mr, yield)
-			if err != nil {
-				return err
+			live++
+			if !yield(e, nil) {
+				return errStopped
 			}
-			return checkCounts(m, live)
+			return nil
 		})
+		if err == nil {
+			err = checkCounts(m, live)
+		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
@@ -50,56 +50,70 @@ func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read func
 // errStopped says that the consumer of a stream wants no more.
 var errStopped = errors.New("stopped")
 
-// eachLive passes on the live entries and returns how many there are.
-func eachLive(ctx context.Context, r *iceberg.ManifestReader, yield func(iceberg.ManifestEntry, error) bool) (live int64, err error) {
-	for {
-		e, err := nextEntry(r)
-		if errors.Is(err, io.EOF) {
-			return live, nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return live, err
-		}
-		if e.Status() == iceberg.EntryStatusDELETED {
-			continue
-		}
-		live++
-		if !yield(e, nil) {
-			return live, errStopped
-		}
-	}
+// readManifest starts the decoding of a manifest.
+type readManifest func(iceberg.ManifestFile, io.Reader) (*iceberg.ManifestReader, error)
+
+func withoutStatistics(m iceberg.ManifestFile, r io.Reader) (*iceberg.ManifestReader, error) {
+	return iceberg.NewManifestReaderWithProjection(m, r, iceberg.ManifestEntryProjection{})
 }
 
-// opened starts the decoding of a manifest.
-func opened(r io.Reader, read func(io.Reader) (*iceberg.ManifestReader, error)) (mr *iceberg.ManifestReader, err error) {
+// open is read, safely.
+func (read readManifest) open(m iceberg.ManifestFile, r io.Reader) (mr *iceberg.ManifestReader, err error) {
 	err = safely(func() (err error) {
-		mr, err = read(r)
+		mr, err = read(m, r)
 		return err
 	})
 	return mr, err
 }
 
-// nextEntry decodes one entry.
-func nextEntry(r *iceberg.ManifestReader) (e iceberg.ManifestEntry, err error) {
-	err = safely(func() (err error) {
-		if e, err = r.ReadEntry(); err != nil {
+// decode reads the entries of a manifest, DELETED ones too, until each returns an error. stored, if not nil, is told what
+// the header says before it is corrected.
+func decode(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read readManifest, stored func(map[string][]byte), each func(iceberg.ManifestEntry) error) error {
+	return withHeader(fs, m, stored, func(r io.Reader) error {
+		mr, err := read.open(m, r)
+		if err != nil {
 			return err
 		}
-		return checkEntry(e.DataFile())
+		defer mr.Close()
+		return eachEntry(ctx, mr, each)
 	})
-	return e, err
+}
+
+// eachEntry decodes entry after entry.
+func eachEntry(ctx context.Context, mr *iceberg.ManifestReader, each func(iceberg.ManifestEntry) error) error {
+	for {
+		var e iceberg.ManifestEntry
+		err := safely(func() (err error) {
+			e, err = mr.ReadEntry()
+			return err
+		})
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = each(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// checked is checkEntry, safely.
+func checked(e iceberg.ManifestEntry) error {
+	return safely(func() error { return checkEntry(e.DataFile()) })
 }
 
 // withManifest opens a manifest for the time of a function. Some writers leave "data" in the header of delete
 // manifests; the manifest list decides what a manifest holds, so the header is corrected on the way.
 func withManifest(fs iceio.IO, m iceberg.ManifestFile, f func(io.Reader) error) (err error) {
-	return withHeader(fs, m, func(map[string][]byte) {}, f)
+	return withHeader(fs, m, nil, f)
 }
 
-// withHeader is withManifest that tells what the header says before it is corrected.
+// withHeader is withManifest that tells stored, if it is not nil, what the header says before it is corrected.
 func withHeader(fs iceio.IO, m iceberg.ManifestFile, stored func(map[string][]byte), f func(io.Reader) error) (err error) {
 	if len(m.KeyMetadata()) > 0 {
 		return fmt.Errorf("encrypted manifest: %w", ErrFormat)
@@ -114,7 +128,9 @@ func withHeader(fs iceio.IO, m iceberg.ManifestFile, stored func(map[string][]by
 	if err != nil {
 		return err
 	}
-	stored(maps.Clone(header.Meta))
+	if stored != nil {
+		stored(maps.Clone(header.Meta))
+	}
 	if err := checkSchema(header.Meta["avro.schema"]); err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (p *producer) schemaFor(spec *iceberg.PartitionSpec, manifests []iceberg.Ma
 
 func (p *producer) ownSchema(m iceberg.ManifestFile) (schema *iceberg.Schema, err error) {
 	err = withManifest(p.fs, m, func(r io.Reader) error {
-		mr, err := opened(r, func(r io.Reader) (*iceberg.ManifestReader, error) { return iceberg.NewManifestReader(m, r) })
+		mr, err := readManifest(iceberg.NewManifestReader).open(m, r)
 		if err != nil {
 			return err
 		}

@@ -2,8 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
@@ -23,15 +21,12 @@ func Mentioned(ctx context.Context, files iceio.IO, snap *table.Snapshot, read m
 		}
 		read[m.FilePath()] = true
 		noted := &notedIO{IO: files}
-		err := withManifest(noted, m, func(r io.Reader) error {
-			mr, err := opened(r, func(r io.Reader) (*iceberg.ManifestReader, error) {
-				return iceberg.NewManifestReaderWithProjection(m, r, iceberg.ManifestEntryProjection{})
-			})
-			if err != nil {
-				return err
+		err := decode(ctx, noted, m, withoutStatistics, nil, func(e iceberg.ManifestEntry) error {
+			err := checked(e)
+			if err == nil {
+				each(e.DataFile())
 			}
-			defer mr.Close()
-			return eachMentioned(ctx, mr, each)
+			return err
 		})
 		if noted.err != nil {
 			return false, storeFailed(ctx, noted.err)
@@ -41,20 +36,4 @@ func Mentioned(ctx context.Context, files iceio.IO, snap *table.Snapshot, read m
 		}
 	}
 	return true, nil
-}
-
-func eachMentioned(ctx context.Context, mr *iceberg.ManifestReader, each func(iceberg.DataFile)) error {
-	for {
-		e, err := nextEntry(mr)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		each(e.DataFile())
-	}
 }

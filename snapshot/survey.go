@@ -136,19 +136,14 @@ func storeFailed(ctx context.Context, err error) error {
 // surveyManifest reads a manifest as far as it goes. Column statistics are read of delete files only.
 func surveyManifest(ctx context.Context, files iceio.IO, m iceberg.ManifestFile, entry func(iceberg.ManifestEntry) error) Surveyed {
 	s := Surveyed{File: m, MinSeq: -1}
+	read := readManifest(iceberg.NewManifestReader)
+	if m.ManifestContent() == iceberg.ManifestContentData {
+		read = withoutStatistics
+	}
 	noted := &notedIO{IO: files}
-	s.Err = withHeader(noted, m, func(header map[string][]byte) { s.Header = header }, func(r io.Reader) error {
-		mr, err := opened(r, func(r io.Reader) (*iceberg.ManifestReader, error) {
-			if m.ManifestContent() == iceberg.ManifestContentData {
-				return iceberg.NewManifestReaderWithProjection(m, r, iceberg.ManifestEntryProjection{})
-			}
-			return iceberg.NewManifestReader(m, r)
-		})
-		if err != nil {
-			return err
-		}
-		defer mr.Close()
-		return s.entries(ctx, mr, entry)
+	s.Err = decode(ctx, noted, m, read, func(header map[string][]byte) { s.Header = header }, func(e iceberg.ManifestEntry) error {
+		s.note(e, entry)
+		return nil
 	})
 	if noted.err != nil {
 		s.Err = noted.err
@@ -156,40 +151,24 @@ func surveyManifest(ctx context.Context, files iceio.IO, m iceberg.ManifestFile,
 	return s
 }
 
-// entries reads to the end, or to what cannot be decoded.
-func (s *Surveyed) entries(ctx context.Context, mr *iceberg.ManifestReader, entry func(iceberg.ManifestEntry) error) error {
-	for {
-		var e iceberg.ManifestEntry
-		err := safely(func() (err error) {
-			e, err = mr.ReadEntry()
-			return err
-		})
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+// note counts an entry and passes it on when it is live. What is odd about it is no reason to stop.
+func (s *Surveyed) note(e iceberg.ManifestEntry, entry func(iceberg.ManifestEntry) error) {
+	if e.Status() == iceberg.EntryStatusDELETED {
+		return
+	}
+	s.Live++
+	s.Rows += e.DataFile().Count()
+	if seq := e.SequenceNum(); s.MinSeq < 0 || seq < s.MinSeq {
+		s.MinSeq = seq
+	}
+	err := safely(func() error {
+		if err := checkEntry(e.DataFile()); err != nil {
 			return err
 		}
-		if e.Status() == iceberg.EntryStatusDELETED {
-			continue
-		}
-		s.Live++
-		s.Rows += e.DataFile().Count()
-		if seq := e.SequenceNum(); s.MinSeq < 0 || seq < s.MinSeq {
-			s.MinSeq = seq
-		}
-		err = safely(func() error {
-			if err := checkEntry(e.DataFile()); err != nil {
-				return err
-			}
-			return entry(e)
-		})
-		if err != nil {
-			s.Odd = append(s.Odd, err)
-		}
+		return entry(e)
+	})
+	if err != nil {
+		s.Odd = append(s.Odd, err)
 	}
 }
 

@@ -35,8 +35,8 @@ type edit struct{ file, old, new string }
 func bugs() []bug {
 	return []bug{
 		{"1", "entries with status DELETED count as live", []edit{
-			{"snapshot/manifest.go", "if e.Status() == iceberg.EntryStatusDELETED {", "if false {"},
-			{"snapshot/manifest.go", "return checkCounts(m, live)", "_ = live\n			return nil"},
+			{"snapshot/manifest.go", "if err := checked(e); err != nil || e.Status() == iceberg.EntryStatusDELETED {", "if err := checked(e); err != nil {"},
+			{"snapshot/manifest.go", "err = checkCounts(m, live)", "_ = checkCounts(m, live)"},
 		}},
 		{"2", "every deletion vector of a Puffin file is read from the place of the first", []edit{
 			{"maintenance/vectors.go", "		dv := f.DV()\n		ranges[i]", "		dv := files[0].DV()\n		ranges[i]"},
