@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
@@ -76,8 +77,11 @@ type Progress interface {
 
 type noProgress struct{}
 
+// Stage implements Progress.
 func (noProgress) Stage(string, int64, string) {}
-func (noProgress) Add(int64)                   {}
+
+// Add implements Progress.
+func (noProgress) Add(int64) {}
 
 // withDefaults fills in what the caller left open.
 func (o Options) withDefaults() Options {
@@ -108,6 +112,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Encrypted returns ErrRefusedTable for a table whose metadata says that it is encrypted, else nil.
+func Encrypted(meta table.Metadata) error {
+	if meta.Properties()["encryption.key-id"] != "" {
+		return fmt.Errorf("%w: it is encrypted (property encryption.key-id)", ErrRefusedTable)
+	}
+	for range meta.EncryptionKeys() {
+		return fmt.Errorf("%w: it is encrypted (encryption-keys in its metadata)", ErrRefusedTable)
+	}
+	return nil
+}
+
 // refuse says why a table may not be touched, before anything else of it is read.
 func refuse(t *catalog.Table, o Options) error {
 	no := func(format string, args ...any) error {
@@ -124,11 +139,8 @@ func refuse(t *catalog.Table, o Options) error {
 	if props["dvcompactor.enabled"] == "false" {
 		return fmt.Errorf("%s: %w: %w", t.Name(), ErrRefusedTable, ErrOptedOut)
 	}
-	if props["encryption.key-id"] != "" {
-		return no("it is encrypted (property encryption.key-id)")
-	}
-	for range meta.EncryptionKeys() {
-		return no("it is encrypted (encryption-keys in its metadata)")
+	if err := Encrypted(meta); err != nil {
+		return fmt.Errorf("%s: %w", t.Name(), err)
 	}
 	for _, s := range meta.Snapshots() {
 		if s.FirstRowID != nil && s.AddedRows != nil && *s.FirstRowID+*s.AddedRows > meta.NextRowID() {

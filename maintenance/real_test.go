@@ -1,8 +1,6 @@
 package maintenance_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
@@ -16,9 +14,7 @@ func TestTablesOfOtherEnginesKeepTheirDeletedPositions(t *testing.T) {
 	for name, f := range testlake.ForeignTables(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Dir(filepath.Dir(f.Metadata)))))
-			lake := testlake.Register(t, dir, f.Root(t)+"/", f.Root(t)+"/metadata/"+filepath.Base(f.Metadata))
+			lake := f.Register(t)
 			before := lake.Files(t)
 			for _, action := range []maintenance.Action{maintenance.Migrate, maintenance.Compact} {
 				_, err := maintenance.Run(t.Context(), lake.Catalog, testlake.Ident("t"), fast(action))

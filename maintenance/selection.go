@@ -115,14 +115,11 @@ func (s *selection) blockFaulty(version int) {
 	}
 }
 
-// unbound says that nobody can tell from its entry which bytes a deletion vector is and what it is about.
-func unbound(d *snapshot.DeleteFile) bool { return d.Referenced == "" || d.Offset < 0 || d.Length < 0 }
-
 // noteUnbound reports the deletion vectors that belong to no data file because of what their entries lack.
 func (s *selection) noteUnbound(version int) {
 	for _, d := range s.state.DanglingDVs {
 		switch {
-		case !unbound(d):
+		case !d.Unbound():
 		case version < 3:
 			s.skipped = append(s.skipped, Skip{Reason: "dv-in-v2", Location: d.Path, Detail: "a deletion vector in a table of format version 2, whose entry does not say what it is about", Hint: hintCheck})
 		default:
@@ -191,7 +188,7 @@ func (s *selection) selectDangling() map[*snapshot.DeleteFile]bool {
 	for _, d := range s.state.DanglingDVs {
 		twin, near := s.twins[d.Referenced]
 		switch {
-		case unbound(d):
+		case d.Unbound():
 			s.fixed[d] = true
 		case near:
 			s.skipped = append(s.skipped, Skip{Reason: "path-near-miss", Location: d.Path, DataFile: d.Referenced, Detail: "the deletion vector's data file is not live, but " + twin.Path + " is", Hint: hintCheck})

@@ -75,7 +75,10 @@ type shortObjectError struct {
 	err  error
 }
 
+// Error says what the store said.
 func (e *shortObjectError) Error() string { return e.err.Error() }
+
+// Unwrap gives the error of the store.
 func (e *shortObjectError) Unwrap() error { return e.err }
 
 // readRange reads, and tells a range that a damaged file claims from a transport that failed: after a short read, and

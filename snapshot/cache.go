@@ -1,13 +1,11 @@
 package snapshot
 
 import (
-	"bytes"
 	"io"
-	"io/fs"
 	"sync"
-	"time"
 
 	iceio "github.com/apache/iceberg-go/io"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
 
 // Cache remembers files that were read from start to end, within a number of bytes. Manifests never change, so a commit
@@ -59,7 +57,7 @@ type cachedIO struct {
 // Open implements iceio.IO.
 func (c *cachedIO) Open(name string) (iceio.File, error) {
 	if data, ok := c.cache.get(name); ok {
-		return &memoryFile{Reader: bytes.NewReader(data), name: name}, nil
+		return storage.MemoryFile(name, data), nil
 	}
 	f, err := c.WriteFileIO.Open(name)
 	if err != nil {
@@ -98,40 +96,3 @@ func (f *recordedFile) Seek(offset int64, whence int) (int64, error) {
 	f.lost, f.data = true, nil
 	return f.File.Seek(offset, whence)
 }
-
-// memoryFile is a file out of the cache.
-type memoryFile struct {
-	*bytes.Reader
-	name string
-}
-
-// Close implements io.Closer.
-func (*memoryFile) Close() error { return nil }
-
-// Stat implements fs.File.
-func (f *memoryFile) Stat() (fs.FileInfo, error) {
-	return memoryInfo{name: f.name, size: f.Size()}, nil
-}
-
-type memoryInfo struct {
-	name string
-	size int64
-}
-
-// Name implements fs.FileInfo.
-func (i memoryInfo) Name() string { return i.name }
-
-// Size implements fs.FileInfo.
-func (i memoryInfo) Size() int64 { return i.size }
-
-// Mode implements fs.FileInfo.
-func (memoryInfo) Mode() fs.FileMode { return 0o444 }
-
-// ModTime implements fs.FileInfo.
-func (memoryInfo) ModTime() time.Time { return time.Time{} }
-
-// IsDir implements fs.FileInfo.
-func (memoryInfo) IsDir() bool { return false }
-
-// Sys implements fs.FileInfo.
-func (memoryInfo) Sys() any { return nil }

@@ -51,6 +51,9 @@ type DeleteFile struct {
 // IsDV says whether the entry is a deletion vector.
 func (d *DeleteFile) IsDV() bool { return d.Format == iceberg.PuffinFile }
 
+// Unbound says that the entry of a deletion vector does not tell which bytes it is or what it is about.
+func (d *DeleteFile) Unbound() bool { return d.Referenced == "" || d.Offset < 0 || d.Length < 0 }
+
 // AppliesTo says whether the position deletes of d may apply to f: same spec and partition tuple, data sequence number
 // of f not above that of d (equal applies), and f is the referenced data file when d names one (spec, "Scan Planning").
 func (d *DeleteFile) AppliesTo(f *DataFile) bool {

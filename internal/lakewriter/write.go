@@ -21,9 +21,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reserved field ids of position delete files (table spec, "Reserved Field IDs").
+// FilePathID and posID are the reserved field ids of position delete files (table spec, "Reserved Field IDs").
 const (
-	filePathID = 2147483546
+	FilePathID = 2147483546
 	posID      = 2147483545
 )
 
@@ -110,7 +110,7 @@ func PositionDeletes(ctx context.Context, t *table.Table, like iceberg.DataFile,
 	if err != nil {
 		return nil, err
 	}
-	return d.LowerBoundValues(map[int][]byte{filePathID: []byte(paths[0])}).UpperBoundValues(map[int][]byte{filePathID: []byte(paths[len(paths)-1])}).Build(), nil
+	return d.LowerBoundValues(map[int][]byte{FilePathID: []byte(paths[0])}).UpperBoundValues(map[int][]byte{FilePathID: []byte(paths[len(paths)-1])}).Build(), nil
 }
 
 // Record is a record of a position delete file.
@@ -122,7 +122,7 @@ type Record struct {
 // EncodePositionDeletes returns a Parquet position delete file with these records in this order.
 func EncodePositionDeletes(records []Record) ([]byte, error) {
 	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "file_path", Type: arrow.BinaryTypes.String, Metadata: fieldID(filePathID)},
+		{Name: "file_path", Type: arrow.BinaryTypes.String, Metadata: fieldID(FilePathID)},
 		{Name: "pos", Type: arrow.PrimitiveTypes.Int64, Metadata: fieldID(posID)},
 	}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)

@@ -15,9 +15,9 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
-// Reserved field ids of the two columns (table spec, "Reserved Field IDs").
+// FilePathID and posID are the reserved field ids of the two columns (table spec, "Reserved Field IDs").
 const (
-	filePathID = 2147483546
+	FilePathID = 2147483546
 	posID      = 2147483545
 )
 
@@ -133,7 +133,7 @@ func findColumns(s *schema.Schema) (columns, error) {
 				continue // part of row
 			}
 			id, name := col.SchemaNode().FieldID(), col.Name()
-			if c.path < 0 && (byID && id == filePathID || !byID && name == "file_path") {
+			if c.path < 0 && (byID && id == FilePathID || !byID && name == "file_path") {
 				c.path, c.pathName, c.byName = i, name, !byID
 			} else if c.pos < 0 && (byID && id == posID || !byID && name == "pos") {
 				c.pos, c.posName, c.byName = i, name, c.byName || !byID

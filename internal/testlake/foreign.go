@@ -24,8 +24,8 @@ type ForeignTable struct {
 	} `json:"files"`
 }
 
-// Root is where the table's own metadata says that it lies.
-func (f ForeignTable) Root(t testing.TB) string {
+// root is where the table's own metadata says that it lies.
+func (f ForeignTable) root(t testing.TB) string {
 	data, err := os.ReadFile(f.Metadata)
 	require.NoError(t, err)
 	var meta struct {
@@ -63,4 +63,11 @@ func ForeignTables(t testing.TB) map[string]ForeignTable {
 	}
 	require.NotEmpty(t, out)
 	return out
+}
+
+// Register makes a writable copy of the table as table "t" of a lake.
+func (f ForeignTable) Register(t testing.TB) *Lake {
+	dir, root := t.TempDir(), f.root(t)
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Dir(filepath.Dir(f.Metadata)))))
+	return Register(t, dir, root+"/", root+"/metadata/"+filepath.Base(f.Metadata))
 }

@@ -256,8 +256,10 @@ func (l *Lake) local(location string) string {
 // localIO opens the lake's locations in its folder, without the program's own storage.
 type localIO struct{ lake *Lake }
 
+// Open implements iceio.IO.
 func (l localIO) Open(name string) (iceio.File, error) {
 	return iceio.LocalFS{}.Open(l.lake.local(name))
 }
 
+// Remove implements iceio.IO; a reader removes nothing.
 func (l localIO) Remove(string) error { return nil }

@@ -11,7 +11,7 @@ import (
 
 // bind compares the entry of a deletion vector with the footer.
 func (p *puffinCheck) bind(d *snapshot.DeleteFile) {
-	if lacks(d) {
+	if d.Unbound() {
 		p.candidates(d)
 		return
 	}
@@ -34,9 +34,6 @@ func (p *puffinCheck) bind(d *snapshot.DeleteFile) {
 		p.otherName(d, at, own)
 	}
 }
-
-// lacks says that an entry does not say which bytes it is and what it is about.
-func lacks(d *snapshot.DeleteFile) bool { return d.Referenced == "" || d.Offset < 0 || d.Length < 0 }
 
 // misplaced reports a range at which the footer has no deletion vector.
 func (p *puffinCheck) misplaced(d *snapshot.DeleteFile, at, own *puffin.BlobMetadata) {

@@ -21,7 +21,7 @@ func (p *puffinCheck) blobs(ctx context.Context) error {
 	var dvs []*snapshot.DeleteFile
 	var ranges []puffin.DeletionVectorRange
 	for _, d := range p.dvs {
-		if p.size >= 0 && !lacks(d) && p.options.Subset.Has(d.Referenced) {
+		if p.size >= 0 && !d.Unbound() && p.options.Subset.Has(d.Referenced) {
 			dvs, ranges = append(dvs, d), append(ranges, rangeOf(d))
 		}
 	}

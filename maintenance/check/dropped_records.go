@@ -192,7 +192,7 @@ func (h *history) positions(ctx context.Context, d *snapshot.DeleteFile, each fu
 	object := h.table.Store.Object(d.Path, 0)
 	var err error
 	if d.IsDV() {
-		if lacks(d) {
+		if d.Unbound() {
 			return false, nil
 		}
 		var positions *puffin.Bitmap

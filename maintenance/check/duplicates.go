@@ -36,7 +36,7 @@ func (c *checker) superset(ctx context.Context, data *snapshot.DataFile) (bool, 
 	}
 	all, largest := puffin.NewBitmap(), int64(0)
 	for _, d := range data.DVs {
-		if lacks(d) {
+		if d.Unbound() {
 			return false, nil
 		}
 		b, err := puffin.ReadDeletionVector(ctx, c.table.Store.Object(d.Path, 0), rangeOf(d))

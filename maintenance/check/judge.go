@@ -145,7 +145,7 @@ func (r *recordCheck) superseded(f *recordFacts) {
 		return
 	}
 	for data := range f.targets {
-		if dv := data.DV(); dv == nil || lacks(dv) || data.Twice || r.unread[data] || r.lost[data] != nil {
+		if dv := data.DV(); dv == nil || dv.Unbound() || data.Twice || r.unread[data] || r.lost[data] != nil {
 			return
 		}
 	}

@@ -43,7 +43,7 @@ func (p *puffinCheck) run(ctx context.Context) (err error) {
 		switch {
 		case p.footer != nil:
 			p.bind(d)
-		case p.size >= 0 && lacks(d):
+		case p.size >= 0 && d.Unbound():
 			p.lacking(d, blobUnknown)
 		}
 	}

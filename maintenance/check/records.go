@@ -81,7 +81,7 @@ func (r *recordCheck) parts() [][]*snapshot.DataFile {
 		}
 		for _, f := range g.Data {
 			dv := f.DV()
-			if dv == nil || lacks(dv) {
+			if dv == nil || dv.Unbound() {
 				continue
 			}
 			need := dv.Length * expansion

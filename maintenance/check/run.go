@@ -88,7 +88,7 @@ func newChecker(t *catalog.Table, o Options) *checker {
 	c.taken = sync.OnceValue(func() map[string]bool {
 		taken := map[string]bool{}
 		for _, d := range c.survey.State.DVs {
-			taken[d.Referenced] = taken[d.Referenced] || !lacks(d)
+			taken[d.Referenced] = taken[d.Referenced] || !d.Unbound()
 		}
 		return taken
 	})
@@ -96,8 +96,8 @@ func newChecker(t *catalog.Table, o Options) *checker {
 }
 
 func (c *checker) run(ctx context.Context) error {
-	if err := c.refuse(); err != nil {
-		return err
+	if err := maintenance.Encrypted(c.table.Metadata); err != nil {
+		return err // what is encrypted cannot be judged
 	}
 	c.head = c.table.Metadata.SnapshotByName(c.options.Ref)
 	if c.head == nil {
@@ -114,17 +114,6 @@ func (c *checker) run(ctx context.Context) error {
 		return err
 	}
 	return c.objects(ctx)
-}
-
-// refuse says why a table cannot be checked: what is encrypted cannot be judged.
-func (c *checker) refuse() error {
-	if c.table.Metadata.Properties()["encryption.key-id"] != "" {
-		return fmt.Errorf("%w: it is encrypted (property encryption.key-id)", maintenance.ErrRefusedTable)
-	}
-	for range c.table.Metadata.EncryptionKeys() {
-		return fmt.Errorf("%w: it is encrypted (encryption-keys in its metadata)", maintenance.ErrRefusedTable)
-	}
-	return nil
 }
 
 // metadata reads the manifests and finds what they show. Without a manifest list there is no survey, and nothing else to

@@ -6,11 +6,9 @@ import (
 	"sync"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
-
-// pathID is the reserved field id of file_path in position delete files (table spec, "Reserved Field IDs").
-const pathID = 2147483546
 
 // seen collects, while manifests stream by, what the state does not keep.
 type seen struct {
@@ -99,7 +97,7 @@ func text[T any](v *T) string {
 }
 
 func bound(values map[int][]byte) *string {
-	v, ok := values[pathID]
+	v, ok := values[positiondelete.FilePathID]
 	if !ok {
 		return nil
 	}

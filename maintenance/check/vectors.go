@@ -30,7 +30,7 @@ func (c *checker) vector(d *snapshot.DeleteFile) {
 		f.Detail = fmt.Sprintf("a deletion vector in a table of format version %d", c.report.FormatVersion)
 		c.add(f)
 	}
-	if lacks(d) {
+	if d.Unbound() {
 		if c.options.Level == Metadata {
 			c.lacking(d, func(*Finding) {})
 		}

@@ -84,11 +84,8 @@ func (l *Lake) DeleteBytes(spec int, tuple Tuple, format iceberg.FileFormat, rec
 
 // Bounds sets the bounds of file_path in an entry.
 func Bounds(b *iceberg.DataFileBuilder, lower, upper string) *iceberg.DataFileBuilder {
-	return b.LowerBoundValues(map[int][]byte{pathID: []byte(lower)}).UpperBoundValues(map[int][]byte{pathID: []byte(upper)})
+	return b.LowerBoundValues(map[int][]byte{lakewriter.FilePathID: []byte(lower)}).UpperBoundValues(map[int][]byte{lakewriter.FilePathID: []byte(upper)})
 }
-
-// pathID is the reserved field id of file_path (table spec, "Reserved Field IDs").
-const pathID = 2147483546
 
 // Vector is a deletion vector to write.
 type Vector struct {

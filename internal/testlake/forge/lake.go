@@ -190,7 +190,7 @@ func (b bucketIO) Open(name string) (iceio.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return NewFile(name, data), nil
+	return storage.MemoryFile(name, data), nil
 }
 
 // Remove implements iceio.IO; a reader removes nothing.

@@ -11,6 +11,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/avroheader"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/stretchr/testify/assert"
@@ -173,7 +174,7 @@ type corrected struct {
 // Open implements iceio.IO.
 func (c corrected) Open(name string) (iceio.File, error) {
 	if data, ok := c.good[name]; ok {
-		return forge.NewFile(name, data), nil
+		return storage.MemoryFile(name, data), nil
 	}
 	return c.IO.Open(name)
 }

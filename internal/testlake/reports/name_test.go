@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/dvcompactor/dvcompactor/internal/avroheader"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -73,5 +74,5 @@ func (r renaming) Open(name string) (iceio.File, error) {
 	}
 	data, err := io.ReadAll(f)
 	require.NoError(r.t, err)
-	return forge.NewFile(name, renamed(r.t, data, r.from, r.to)), nil
+	return storage.MemoryFile(name, renamed(r.t, data, r.from, r.to)), nil
 }
