@@ -41,7 +41,7 @@ func All() []Room {
 			May: []string{"catalog", "internal/lakewriter", "internal/storage"}},
 		{Path: "internal/lakewriter", What: "writes tables as engines do", X: 3, Y: 3,
 			May: []string{"catalog"}},
-		{Path: "internal/positiondelete", What: "position delete files", X: 0, Y: 4},
+		{Path: "internal/positiondelete", What: "position delete files", X: 0, Y: 4, May: []string{"puffin"}},
 		{Path: "snapshot", What: "what is live; the next snapshot", X: 1, Y: 4, May: []string{"internal/avroheader", "internal/storage"}},
 		{Path: "puffin", What: "the file format, the DV codec", X: 2, Y: 4, Alone: true},
 		{Path: "catalog", What: "load, list, commit", X: 3, Y: 4, May: []string{"internal/storage"}},
