@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
@@ -27,13 +27,24 @@ const (
 	lookTimeout = 2 * time.Minute
 )
 
+// job is what a commit loop commits: it says what goes into a commit on a state of the table, and compares a newer state
+// with the one it was made for.
+type job interface {
+	// settle returns what goes into a commit.
+	settle(*view) *change
+	// rebase compares a newer state. An error ends the run.
+	rebase(ctx context.Context, store *storage.Store, now *snapshot.State) (*view, error)
+	// dropped returns the data files that a view leaves out, sorted.
+	dropped(*view) []string
+}
+
 // committer is the commit loop of one run.
 type committer struct {
 	cat        Catalog
 	table      *catalog.Table
 	plan       *Plan
 	options    Options
-	results    *results
+	job        job
 	report     *Report
 	snapshotID int64 // the same at every attempt, so that a lost reply can be recognised
 
@@ -42,15 +53,17 @@ type committer struct {
 	// written may be removed, unless the snapshot shows up after all.
 	absent bool
 
-	follower *snapshot.Follower // of the branch, from the state of the plan on
-	cache    *snapshot.Cache    // of the manifests that attempts rewrite
+	corrected map[string]iceberg.ManifestFile // what manifest lists should say, by the manifest's location
+	follower  *snapshot.Follower              // of the branch, from the state of the plan on
+	cache     *snapshot.Cache                 // of the manifests that attempts rewrite
 }
 
-// newCommitter makes the commit loop of a run whose merging is done: what bitmaps needed of the memory is free again.
-func newCommitter(cat Catalog, t *catalog.Table, p *Plan, o Options, res *results, report *Report) *committer {
+// newCommitter makes the commit loop of a run whose merging is done: what bitmaps needed of the memory is free again. also
+// are the paths beside those of the state's data files whose coming back matters to the job.
+func newCommitter(cat Catalog, t *catalog.Table, p *Plan, o Options, j job, also map[string]bool, report *Report) *committer {
 	return &committer{
-		cat: cat, table: t, plan: p, options: o, results: res, report: report, snapshotID: snapshot.NewSnapshotID(),
-		follower: p.state.Follow(res.paths()), cache: snapshot.NewCache(o.Memory / 4),
+		cat: cat, table: t, plan: p, options: o, job: j, report: report, snapshotID: snapshot.NewSnapshotID(),
+		follower: p.state.Follow(also), cache: snapshot.NewCache(o.Memory / 4),
 	}
 }
 
@@ -81,8 +94,8 @@ func hide(err error) error {
 func (c *committer) loop(ctx context.Context) (*change, error) {
 	v := samePlan(c.plan.state)
 	for attempt := 1; ; attempt++ {
-		ch := c.results.settle(v)
-		c.noteDropped(v)
+		ch := c.job.settle(v)
+		c.report.Dropped = c.job.dropped(v)
 		if ch.empty() {
 			return &change{held: ch.held}, nil
 		}
@@ -123,16 +136,6 @@ func (c *committer) once(ctx context.Context, v *view, ch *change) error {
 	return err
 }
 
-func (c *committer) noteDropped(v *view) {
-	c.report.Dropped = []string{}
-	for f := range c.results.written {
-		if v.dropped[f] || v.gone[f] {
-			c.report.Dropped = append(c.report.Dropped, f.Path)
-		}
-	}
-	slices.Sort(c.report.Dropped)
-}
-
 // attempt writes manifests and commits once. Whatever a failed commit is said to be, the manifests are removed only
 // when the table was seen without our snapshot: a proxy that repeats a request answers a conflict, or a refusal, to the
 // copy of a commit that happened.
@@ -141,6 +144,11 @@ func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) 
 	staged, err := snapshot.Stage(ctx, c.io(ctx), s, c.snapshotChange(ch))
 	if err != nil {
 		return c.unstage(ctx, staged, fmt.Errorf("%s: %w", c.table.Name(), err))
+	}
+	if ch.inspect != nil {
+		if err := c.inspect(ctx, staged, ch); err != nil {
+			return c.unstage(ctx, staged, err)
+		}
 	}
 	before := c.table
 	c.base = before
@@ -184,9 +192,21 @@ func (c *committer) unstage(ctx context.Context, staged *snapshot.Staged, err er
 	return err
 }
 
+// inspect shows the table as it would be to what has to agree before the commit.
+func (c *committer) inspect(ctx context.Context, staged *snapshot.Staged, ch *change) error {
+	meta, err := table.UpdateTableMetadata(c.table.Metadata, staged.Updates, "")
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.table.Name(), err)
+	}
+	would := *c.table
+	would.Metadata = meta
+	return ch.inspect(ctx, &would)
+}
+
 func (c *committer) snapshotChange(ch *change) snapshot.Change {
 	out := snapshot.Change{
-		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Remove: ch.remove, Upgrade: c.plan.UpgradeFormat, Now: c.options.Now(),
+		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Operation: ch.operation, Remove: ch.remove, AddFiles: ch.addFiles, Rewrite: ch.rewrite,
+		Totals: ch.totals, Tag: ch.tag, Upgrade: c.plan.UpgradeFormat, Now: c.options.Now(),
 		Summary: map[string]string{
 			"dvcompactor.plan-id": c.plan.PlanID, "dvcompactor.version": c.options.Version,
 			"engine-name": "dvcompactor", "engine-version": c.options.Version,
@@ -252,11 +272,11 @@ func (c *committer) rebase(ctx context.Context) (*view, error) {
 	if head == nil {
 		return nil, fmt.Errorf("%s: %w: %q was dropped meanwhile", c.table.Name(), ErrNoRef, c.plan.Ref)
 	}
-	now, err := c.follower.Load(ctx, c.io(ctx), c.table.Metadata, head, snapshot.LoadOptions{Parallelism: c.options.Parallelism})
+	now, err := c.follower.Load(ctx, c.io(ctx), c.table.Metadata, head, snapshot.LoadOptions{Parallelism: c.options.Parallelism, Corrected: c.corrected})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.table.Name(), err)
 	}
-	return c.results.rebase(ctx, c.table.Store, now)
+	return c.job.rebase(ctx, c.table.Store, now)
 }
 
 // wait sleeps before the next attempt: a doubling delay with full jitter, on top of what the catalog asked for when it

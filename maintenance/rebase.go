@@ -2,15 +2,10 @@ package maintenance
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 
-	"github.com/apache/iceberg-go"
-	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
-	"golang.org/x/sync/errgroup"
 )
 
 // rebase compares a newer state of the table with the one that was merged, data file by data file. It looks at states,
@@ -35,7 +30,7 @@ func (r *results) rebase(ctx context.Context, store *storage.Store, now *snapsho
 			v.missing[d] = true // gone, or its data file is back
 		}
 	}
-	added, err := r.newDeletes(ctx, store, now)
+	added, err := r.newcomers.touched(ctx, store, now)
 	if err != nil {
 		return nil, err
 	}
@@ -94,73 +89,6 @@ func sameDVs(a, b *snapshot.DataFile) bool {
 		}
 	}
 	return true
-}
-
-// newDeletes reads the position delete files that came after the plan, each once however often the change is rebased,
-// and returns the data files they touch.
-func (r *results) newDeletes(ctx context.Context, store *storage.Store, now *snapshot.State) (map[string]bool, error) {
-	known := map[snapshot.FileID]bool{}
-	for _, d := range r.sel.state.PositionDeletes {
-		known[d.FileID] = true
-	}
-	var added []*snapshot.DeleteFile
-	for _, d := range now.PositionDeletes {
-		if !known[d.FileID] {
-			added = append(added, d)
-		}
-	}
-	touched := make([][]string, len(added))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.sel.options.Parallelism)
-	for i, d := range added {
-		if paths, read := r.newcomers[d.FileID]; read {
-			touched[i] = paths
-			continue
-		}
-		g.Go(func() (err error) {
-			touched[i], err = r.touched(ctx, store, d)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	out := map[string]bool{}
-	r.newcomers = map[snapshot.FileID][]string{}
-	for i, d := range added {
-		r.newcomers[d.FileID] = touched[i]
-		for _, path := range touched[i] {
-			out[path] = true
-		}
-	}
-	return out, nil
-}
-
-// touched returns the data files of the plan that a position delete file has records of. An unreadable one touches
-// every data file it may apply to.
-func (r *results) touched(ctx context.Context, store *storage.Store, d *snapshot.DeleteFile) ([]string, error) {
-	seen := map[string]bool{}
-	err := fmt.Errorf("%w: %s", positiondelete.ErrFormat, d.Format)
-	if d.Format == iceberg.ParquetFile {
-		err = positiondelete.Read(ctx, deleteSource(store, d), func(path []byte, _ []int64) error {
-			if r.sel.state.DataFiles[string(path)] != nil {
-				seen[string(path)] = true
-			}
-			return nil
-		})
-	}
-	var bad *positiondelete.Error
-	switch {
-	case errors.As(err, &bad), errors.Is(err, positiondelete.ErrFormat):
-		for _, f := range d.Group.Data {
-			if d.AppliesTo(f) {
-				seen[f.Path] = true
-			}
-		}
-	case err != nil:
-		return nil, fmt.Errorf("position delete file %s: %w", d.Path, err)
-	}
-	return sortedKeys(seen), nil
 }
 
 // findNewTargets finds position delete files that would be removed although a record applies to a data file that

@@ -95,9 +95,14 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 		// Nothing was committed: what was uploaded is nobody's.
 		return errors.Join(err, w.group.Wait(), w.discard(context.WithoutCancel(ctx), func(*puffinFile) bool { return false }))
 	}
-	c := newCommitter(cat, t, p, o, res, report)
+	c := newCommitter(cat, t, p, o, res, res.paths(), report)
 	done, err := c.run(ctx)
 	report.Skipped = append(append([]Skip{}, p.pending.skipped...), done.held...) // never nil: it is a list in JSON
+	return c.tidy(ctx, done, w, err)
+}
+
+// tidy removes what was written and is not in a commit, unless nobody knows whether it is.
+func (c *committer) tidy(ctx context.Context, done *change, w *writer, err error) error {
 	if errors.Is(err, catalog.ErrUnknown) {
 		return err // a snapshot that refers to the files may exist
 	}
@@ -115,6 +120,7 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 func mergeAll(ctx context.Context, p *Plan, w *writer, t *catalog.Table) (*results, error) {
 	m := newMerger(p.pending, t.Store)
 	res := &results{written: map[*snapshot.DataFile]*vector{}, kept: map[*snapshot.DataFile]bool{}, sel: p.pending}
+	res.newcomers = &newcomers{base: p.state, parallelism: p.pending.options.Parallelism}
 	passes := m.passes()
 	if len(passes) == 0 && len(p.pending.groups) > 0 {
 		passes = append(passes, &pass{in: map[*snapshot.DataFile]*accumulator{}})

@@ -1,9 +1,12 @@
 package maintenance
 
 import (
+	"context"
 	"maps"
 	"slices"
 
+	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -13,9 +16,7 @@ type results struct {
 	kept    map[*snapshot.DataFile]bool // the existing deletion vector holds every position delete
 	facts   []*facts                    // in a fixed order
 	sel     *selection
-	// newcomers are the position delete files that were not there when the plan was made, with the data files of the plan
-	// that each has records of.
-	newcomers map[snapshot.FileID][]string
+	newcomers *newcomers
 }
 
 // view is how the table looks at a commit attempt, compared with the state that was merged.
@@ -39,10 +40,24 @@ type change struct {
 	add    []*vector
 	remove map[snapshot.FileID]bool
 	held   []Skip // position delete files that stay although they were read
+	// targets are, of each removed position delete file, the live data files whose new deletion vectors hold its records.
+	targets map[snapshot.FileID][]*snapshot.DataFile
+
+	operation table.Operation // default "replace"
+	addFiles  []snapshot.NewPositionDeletes
+	rewrite   map[string]bool  // delete manifests to write anew although none of their entries goes
+	totals    map[string]int64 // of the summary, counted anew; nil to carry the parent's forward
+	tag       string           // to put on the parent, "" for none
+	repaired  map[string]bool  // data files whose deletes change on purpose
+	corrects  bool             // the new manifest list says other things of some manifest than the old one
+	// inspect is shown the table as it would be before each commit; nil when nobody has to agree.
+	inspect func(context.Context, *catalog.Table) error
 }
 
 // empty says that there is nothing to gain.
-func (c *change) empty() bool { return len(c.remove) == 0 }
+func (c *change) empty() bool {
+	return len(c.remove)+len(c.add)+len(c.addFiles)+len(c.rewrite)+len(c.totals) == 0 && !c.corrects
+}
 
 // puffins returns the files that the added deletion vectors are in.
 func (c *change) puffins() map[*puffinFile]bool {
@@ -59,12 +74,13 @@ func (c *change) puffins() map[*puffinFile]bool {
 //   - a new deletion vector is added when a delete file goes because of it, or when its old one moves;
 //   - an old deletion vector goes only together with all live ones of its Puffin file.
 func (r *results) settle(v *view) *change {
-	c := &change{remove: map[snapshot.FileID]bool{}}
+	c := &change{remove: map[snapshot.FileID]bool{}, targets: map[snapshot.FileID][]*snapshot.DataFile{}}
 	useful := map[*snapshot.DataFile]bool{}
 	for _, f := range r.goingFiles(v, c) {
 		c.remove[f.file.FileID] = true
 		for t := range f.targets {
 			useful[t] = true
+			c.targets[f.file.FileID] = append(c.targets[f.file.FileID], t)
 		}
 	}
 	moved := r.moved(v)
@@ -85,6 +101,18 @@ func (r *results) settle(v *view) *change {
 		c.remove[d.FileID] = true
 	}
 	return c
+}
+
+// dropped returns the data files that got a new deletion vector in vain.
+func (r *results) dropped(v *view) []string {
+	out := []string{}
+	for f := range r.written {
+		if v.dropped[f] || v.gone[f] {
+			out = append(out, f.Path)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // goingFiles are the position delete files that go. A file that two entries list goes with both or not at all: its name is

@@ -1,9 +1,11 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/maintenance/verify"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -47,8 +49,10 @@ func (c *committer) conclude(v *view, ch *change) {
 	c.report.DataFiles = len(ch.add)
 	c.report.Puffins = puffinLocations(ch.add)
 	if len(ch.add) > 0 {
-		c.report.DigestBefore = tableDigest(ch.add)
-		c.report.DigestAfter = c.report.DigestBefore // or the proof had failed
+		c.report.DigestAfter = tableDigest(ch.add)
+	}
+	if len(ch.repaired) == 0 {
+		c.report.DigestBefore = c.report.DigestAfter // or the proof had failed
 	}
 }
 
@@ -74,28 +78,23 @@ func (c *committer) verify(ctx context.Context, v *view, ch *change) error {
 		return err
 	}
 	c.report.After = Count(now)
-	// Records of position delete files may repeat a position, deletion vectors do not: the number that both sides share.
-	c.report.Before.DeletedRows = c.report.After.DeletedRows
+	if len(ch.repaired) == 0 {
+		// Records of position delete files may repeat a position, deletion vectors do not: the number that both sides share.
+		c.report.Before.DeletedRows = c.report.After.DeletedRows
+	}
 	return nil
 }
 
 // meant is the change in the terms of the verification.
 func (c *committer) meant(v *view, ch *change) verify.Change {
 	out := verify.Change{
-		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Upgrade: c.plan.UpgradeFormat, Removed: ch.remove, Targets: map[snapshot.FileID][]*snapshot.DataFile{},
+		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Operation: cmp.Or(ch.operation, table.OpReplace), Upgrade: c.plan.UpgradeFormat, Removed: ch.remove,
+		Targets: ch.targets, AddedFiles: ch.addFiles, Repaired: ch.repaired, Corrected: c.corrected, Totals: ch.totals, Tag: ch.tag,
 	}
 	for _, a := range ch.add {
 		out.Added = append(out.Added, verify.Vector{
 			DataFile: a.file, Puffin: a.puffin.location, PuffinSize: a.puffin.size, Offset: a.offset, Length: a.length, Cardinality: a.cardinality, Seq: a.seq,
 		})
-	}
-	for _, f := range c.results.facts {
-		if !ch.remove[f.file.FileID] {
-			continue
-		}
-		for t := range f.targets {
-			out.Targets[f.file.FileID] = append(out.Targets[f.file.FileID], t)
-		}
 	}
 	return out
 }

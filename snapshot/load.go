@@ -19,6 +19,10 @@ var ErrFormat = errors.New("not supported")
 // LoadOptions control how a state is read.
 type LoadOptions struct {
 	Parallelism int // manifests read at once; 0 means 4
+	// Corrected replaces, by location, what the manifest list says of manifests.
+	Corrected map[string]iceberg.ManifestFile
+	// Named are further data files to keep when they are live.
+	Named map[string]bool
 }
 
 // Load reads the state of one snapshot: the manifest list once, each delete manifest once, then each data manifest once
@@ -28,7 +32,7 @@ func Load(ctx context.Context, fs iceio.IO, meta table.Metadata, snap *table.Sna
 	if err != nil {
 		return nil, err
 	}
-	if len(l.state.DVs)+len(l.state.PositionDeletes) > 0 {
+	if len(l.state.DVs)+len(l.state.PositionDeletes)+len(l.named) > 0 {
 		if err := l.each(ctx, iceberg.ManifestContentData, l.dataEntry); err != nil {
 			return nil, err
 		}
@@ -67,8 +71,13 @@ func newLoader(fs iceio.IO, meta table.Metadata, snap *table.Snapshot, o LoadOpt
 	if err != nil {
 		return nil, fmt.Errorf("manifest list %s of snapshot %d: %w", storage.Shown(snap.ManifestList), snap.SnapshotID, err)
 	}
+	for i, m := range manifests {
+		if right := o.Corrected[m.FilePath()]; right != nil {
+			manifests[i] = right
+		}
+	}
 	l := &loader{
-		fs: fs, meta: meta, parallelism: o.Parallelism, targets: map[string][]*DeleteFile{},
+		fs: fs, meta: meta, parallelism: o.Parallelism, named: o.Named, targets: map[string][]*DeleteFile{},
 		state: &State{
 			Metadata: meta, Snapshot: snap, Manifests: manifests, Groups: map[GroupKey]*Group{}, DataFiles: map[string]*DataFile{}, read: map[string]*manifestContent{},
 		},

@@ -29,6 +29,7 @@ type work struct {
 type specWork struct {
 	rewrite []iceberg.ManifestFile
 	add     []NewDV
+	files   []NewPositionDeletes
 	work    *work
 }
 
@@ -60,6 +61,11 @@ func (p *producer) plan() (*work, error) {
 		s := w.spec(a.Data.Group.Key.SpecID)
 		s.add = append(s.add, a)
 	}
+	for _, a := range p.change.AddFiles {
+		s := w.spec(a.Group.Key.SpecID)
+		s.files = append(s.files, a)
+	}
+	maps.Copy(touched, p.change.Rewrite)
 	for _, m := range p.state.Manifests {
 		if touched[m.FilePath()] {
 			w.spec(m.PartitionSpecID())
@@ -116,6 +122,11 @@ func (p *producer) rewriteSpec(ctx context.Context, specID int32, s *specWork) (
 			return nil, err
 		}
 	}
+	for _, a := range s.files {
+		if err := p.addFile(live, a); err != nil {
+			return nil, err
+		}
+	}
 	for _, m := range s.rewrite {
 		if err := p.copyEntries(ctx, m, s.work, live, gone); err != nil {
 			return nil, fmt.Errorf("manifest %s: %w", m.FilePath(), err)
@@ -136,7 +147,24 @@ func (p *producer) add(live *rollingManifest, a NewDV) error {
 	}
 	f := b.ReferencedDataFile(a.Data.Path).ContentOffset(a.Offset).ContentSizeInBytes(a.Length).Build()
 	p.staged.Delta.added(a)
-	e := iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &p.change.SnapshotID, &a.Seq, nil, f)
+	return p.addEntry(live, a.Seq, f)
+}
+
+func (p *producer) addFile(live *rollingManifest, a NewPositionDeletes) error {
+	b, err := iceberg.NewDataFileBuilder(*live.spec, iceberg.EntryContentPosDeletes, a.Location, iceberg.ParquetFile, a.Group.Partition, nil, nil, a.Records, a.Size)
+	if err != nil {
+		return fmt.Errorf("entry for the position delete file %s: %w", a.Location, err)
+	}
+	p.staged.Delta.addedFile(a)
+	return p.addEntry(live, a.Seq, b.LowerBoundValues(a.Lower).UpperBoundValues(a.Upper).Build())
+}
+
+func (p *producer) addEntry(live *rollingManifest, seq int64, f iceberg.DataFile) error {
+	explicit := &seq
+	if seq == Fresh {
+		explicit = nil
+	}
+	e := iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &p.change.SnapshotID, explicit, nil, f)
 	return live.write(func(w *iceberg.ManifestWriter) error { return w.Add(e) })
 }
 

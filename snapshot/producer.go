@@ -1,9 +1,11 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -19,7 +21,8 @@ var ErrGone = errors.New("entry to remove is not live")
 // NewDV is a deletion vector to add. Its entry takes spec id and partition tuple from its data file.
 type NewDV struct {
 	Data *DataFile
-	// Seq is the data sequence number, explicit in the entry: the largest one of the sources.
+	// Seq is the data sequence number, explicit in the entry: the largest one of the sources. [Fresh] inherits the new
+	// snapshot's.
 	Seq         int64
 	Puffin      string // location
 	PuffinSize  int64  // bytes of the whole file
@@ -28,12 +31,30 @@ type NewDV struct {
 	Cardinality int64
 }
 
+// Fresh stands for the data sequence number of the snapshot that is made: what an entry without one inherits.
+const Fresh int64 = -1
+
+// NewPositionDeletes is a position delete file in Parquet to add.
+type NewPositionDeletes struct {
+	Location     string
+	Size         int64 // bytes
+	Records      int64
+	Group        *Group         // the partition whose data files it deletes rows of
+	Seq          int64          // data sequence number, or [Fresh]
+	Lower, Upper map[int][]byte // bounds of its columns by field id
+}
+
 // Change replaces delete entries of one branch. Data manifests stay as they are.
 type Change struct {
 	Ref        string
-	SnapshotID int64 // of the snapshot to make; see [NewSnapshotID]
+	SnapshotID int64           // of the snapshot to make; see [NewSnapshotID]
+	Operation  table.Operation // default "replace": the rows of the table are the same before and after
 	Remove     map[FileID]bool
 	Add        []NewDV
+	AddFiles   []NewPositionDeletes
+	Rewrite    map[string]bool   // locations of delete manifests to write anew even when none of their entries goes
+	Totals     map[string]int64  // totals of the summary as they are, instead of the parent's carried forward; nil for those
+	Tag        string            // name of a tag to put on the parent in the same commit, "" for none
 	Upgrade    bool              // to format version 3 in the same commit
 	Summary    map[string]string // further entries of the snapshot summary
 	Now        time.Time
@@ -58,8 +79,7 @@ func NewSnapshotID() int64 {
 	return int64(n &^ (1 << 63))
 }
 
-// Stage writes the manifests and the manifest list of the snapshot that applies c to s. Operation is always "replace":
-// the rows of the table are the same before and after (spec, "Snapshots").
+// Stage writes the manifests and the manifest list of the snapshot that applies c to s.
 //
 // The returned value lists what was written even when the error is not nil.
 func Stage(ctx context.Context, fs iceio.WriteFileIO, s *State, c Change) (*Staged, error) {
@@ -127,7 +147,7 @@ func (p *producer) list(manifests []iceberg.ManifestFile) error {
 		// Readers refuse a snapshot older than the table by more than a minute, and clocks differ.
 		TimestampMs:  max(p.change.Now.UnixMilli(), parent.TimestampMs, meta.LastUpdatedMillis()),
 		ManifestList: location, SchemaID: &meta.CurrentSchema().ID,
-		Summary: &table.Summary{Operation: table.OpReplace, Properties: p.staged.Delta.summary(parent, p.change.Summary)},
+		Summary: &table.Summary{Operation: cmp.Or(p.change.Operation, table.OpReplace), Properties: p.summary(parent)},
 	}
 	w, err := newListWriter(p.version, snap, meta.NextRowID())
 	if err != nil {
@@ -143,7 +163,20 @@ func (p *producer) list(manifests []iceberg.ManifestFile) error {
 	p.staged.Snapshot = snap
 	p.staged.Updates = append(p.staged.Updates, table.NewAddSnapshotUpdate(snap), p.setRef())
 	p.staged.Requirements = []table.Requirement{table.AssertTableUUID(meta.TableUUID()), table.AssertRefSnapshotID(p.change.Ref, &parent.SnapshotID)}
+	if tag := p.change.Tag; tag != "" {
+		p.staged.Updates = append(p.staged.Updates, table.NewSetSnapshotRefUpdate(tag, parent.SnapshotID, table.TagRef, 0, 0, 0))
+		p.staged.Requirements = append(p.staged.Requirements, table.AssertRefSnapshotID(tag, nil))
+	}
 	return nil
+}
+
+// summary is that of the difference, with the totals that the change knows better.
+func (p *producer) summary(parent *table.Snapshot) iceberg.Properties {
+	out := p.staged.Delta.summary(parent, p.change.Summary)
+	for key, n := range p.change.Totals {
+		out[key] = strconv.FormatInt(n+p.staged.Delta.totals()[key], 10)
+	}
+	return out
 }
 
 // setRef moves the branch and keeps its retention, which the update would otherwise reset.

@@ -23,9 +23,17 @@ func (c *checker) binding(v Vector, f iceberg.DataFile) {
 	if err != nil || key != live.Group.Key {
 		c.differ("B2", "spec or partition of the deletion vector of %s is not that of the data file", live.Path)
 	}
-	if v.Seq < live.Seq {
-		c.differ("B2", "the deletion vector of %s has data sequence number %d, its data file %d", live.Path, v.Seq, live.Seq)
+	if seq := c.effective(v.Seq); seq < live.Seq {
+		c.differ("B2", "the deletion vector of %s has data sequence number %d, its data file %d", live.Path, seq, live.Seq)
 	}
+}
+
+// effective is the data sequence number that an added entry has for readers.
+func (c *checker) effective(seq int64) int64 {
+	if seq == snapshot.Fresh {
+		return c.snap.SequenceNumber
+	}
+	return seq
 }
 
 // content compares what the snapshot as a whole deletes.
@@ -44,7 +52,7 @@ func (c *checker) content() {
 	c.lifetime()
 	n := len(c.found.added)
 	c.compared("A2", n, "%d new deletion vectors are the ranges whose positions were proved, and bound to their data files (B2)", n)
-	c.compared("B8", n, "only deletion vectors were added")
+	c.compared("B8", n, "only deletion vectors and position delete files that were proved were added")
 }
 
 func vectorsOf(s *snapshot.State) map[string][]*snapshot.DeleteFile {
@@ -60,7 +68,7 @@ func (c *checker) replaced(after map[string][]*snapshot.DeleteFile) {
 	moved := 0
 	for _, f := range c.found.removed {
 		referenced := f.ReferencedDataFile()
-		if f.FileFormat() != iceberg.PuffinFile || referenced == nil || c.Now.DataFiles[*referenced] == nil {
+		if f.FileFormat() != iceberg.PuffinFile || referenced == nil || c.Now.DataFiles[*referenced] == nil || c.Repaired[*referenced] {
 			continue
 		}
 		moved++

@@ -34,6 +34,9 @@ func (c *checker) lists() error {
 			continue
 		}
 		delete(old, m.FilePath())
+		if right := c.Corrected[m.FilePath()]; right != nil {
+			was = right
+		}
 		if why := listedAs(m, was); why != "" {
 			c.differ("C5", "manifest %s is listed with other %s", m.FilePath(), why)
 		}

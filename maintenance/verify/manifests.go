@@ -1,9 +1,12 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -73,6 +76,11 @@ func (c *checker) leftOut() {
 	gone := map[snapshot.FileID]bool{}
 	for _, f := range c.found.removed {
 		gone[snapshot.IDOf(f)] = true
+	}
+	for _, f := range c.AddedFiles {
+		if !c.found.added[fileID(f)] {
+			c.differ("B9", "the position delete file %s was not added", f.Location)
+		}
 	}
 	for id := range c.Removed {
 		if !gone[id] {
@@ -199,6 +207,10 @@ func (c *checker) removedEntry(id snapshot.FileID, e iceberg.ManifestEntry) {
 func (c *checker) addedEntry(id snapshot.FileID, e iceberg.ManifestEntry, got entry) {
 	f := e.DataFile()
 	c.found.delta.add(f)
+	if meant := c.meantFile(id); meant != nil {
+		c.addedFile(meant, id, f, got)
+		return
+	}
 	if f.FileFormat() != iceberg.PuffinFile || f.ContentType() != iceberg.EntryContentPosDeletes || c.After.Metadata.Version() < 3 {
 		c.differ("B8", "%s, a %s file of %s, was added", idText(id), f.FileFormat(), f.ContentType())
 		return
@@ -216,6 +228,38 @@ func (c *checker) addedEntry(id snapshot.FileID, e iceberg.ManifestEntry, got en
 	}
 	want(c, "C7", "data sequence number of "+idText(id), got.seq, v.Seq)
 	c.binding(v, f)
+}
+
+// fileID identifies a position delete file.
+func fileID(f snapshot.NewPositionDeletes) snapshot.FileID {
+	return snapshot.FileID{Path: f.Location, Offset: -1, Length: -1}
+}
+
+func (c *checker) meantFile(id snapshot.FileID) *snapshot.NewPositionDeletes {
+	i := slices.IndexFunc(c.AddedFiles, func(f snapshot.NewPositionDeletes) bool { return fileID(f) == id })
+	if i < 0 {
+		return nil
+	}
+	return &c.AddedFiles[i]
+}
+
+// addedFile compares an added entry with the position delete file that was proved.
+func (c *checker) addedFile(meant *snapshot.NewPositionDeletes, id snapshot.FileID, f iceberg.DataFile, got entry) {
+	if c.found.added[id] {
+		c.differ("B9", "the position delete file %s was added twice", meant.Location)
+	}
+	c.found.added[id] = true
+	want(c, "B8", "content of "+meant.Location, f.ContentType(), iceberg.EntryContentPosDeletes)
+	want(c, "C7", "snapshot id of the added entry "+meant.Location, got.snapshotID, c.snap.SnapshotID)
+	want(c, "C7", "data sequence number of "+meant.Location, got.seq, meant.Seq)
+	want(c, "A2", "record count of "+meant.Location, f.Count(), meant.Records)
+	want(c, "B10", "file size in the entry of "+meant.Location, f.FileSizeBytes(), meant.Size)
+	if key, err := snapshot.PartitionOf(f); err != nil || key != meant.Group.Key {
+		c.differ("B2", "spec or partition of %s is not that of its data files", meant.Location)
+	}
+	if !maps.EqualFunc(f.LowerBoundValues(), meant.Lower, bytes.Equal) || !maps.EqualFunc(f.UpperBoundValues(), meant.Upper, bytes.Equal) {
+		c.differ("B2", "column bounds of %s are not those of its records", meant.Location)
+	}
 }
 
 func (c *checker) meant(id snapshot.FileID) (Vector, bool) {

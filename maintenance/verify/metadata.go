@@ -19,8 +19,8 @@ func (c *checker) snapshot() {
 	if s.Summary != nil {
 		operation = s.Summary.Operation
 	}
-	want(c, "C1", "operation", operation, table.OpReplace)
-	c.compared("C1", 1, "operation replace")
+	want(c, "C1", "operation", operation, c.Operation)
+	c.compared("C1", 1, "operation %s", c.Operation)
 	if s.ParentSnapshotID == nil {
 		c.differ("C3", "there is no parent, want %d", c.parent.SnapshotID)
 	} else {
@@ -193,12 +193,20 @@ func (c *checker) refs() int {
 			c.differ("C9", "ref %q is at %d with other settings or another snapshot than %d", name, got.SnapshotID, ref.SnapshotID)
 		}
 	}
-	for name := range after {
-		if _, ok := before[name]; !ok {
+	for name, ref := range after {
+		if _, ok := before[name]; !ok && !c.isTag(name, ref) {
 			c.differ("C9", "ref %q is new", name)
 		}
 	}
+	if _, ok := after[c.Tag]; c.Tag != "" && !ok {
+		c.differ("C9", "the tag %q is not there", c.Tag)
+	}
 	return len(before) - 1
+}
+
+// isTag says whether a ref is the tag that the commit put on its parent.
+func (c *checker) isTag(name string, ref table.SnapshotRef) bool {
+	return c.Tag != "" && name == c.Tag && ref.SnapshotRefType == table.TagRef && ref.SnapshotID == c.parent.SnapshotID
 }
 
 // snapshots compares every snapshot but our own.

@@ -11,9 +11,10 @@ import (
 // delta counts added and removed delete entries as the snapshot summary does: a deletion vector is one, of the size of
 // its blob.
 type delta struct {
-	addedDVs, removedDVs, removedFiles int64
-	addedRecords, removedRecords       int64
-	addedBytes, removedBytes           int64
+	addedDVs, removedDVs         int64
+	addedFiles, removedFiles     int64
+	addedRecords, removedRecords int64
+	addedBytes, removedBytes     int64
 }
 
 func contentSize(f iceberg.DataFile) int64 {
@@ -24,7 +25,11 @@ func contentSize(f iceberg.DataFile) int64 {
 }
 
 func (d *delta) add(f iceberg.DataFile) {
-	d.addedDVs++
+	if f.FileFormat() == iceberg.PuffinFile {
+		d.addedDVs++
+	} else {
+		d.addedFiles++
+	}
 	d.addedRecords += f.Count()
 	d.addedBytes += contentSize(f)
 }
@@ -43,8 +48,8 @@ func (d *delta) remove(f iceberg.DataFile) {
 func (d *delta) counts() map[string]int64 {
 	return map[string]int64{
 		"added-dvs": d.addedDVs, "removed-dvs": d.removedDVs,
-		"added-delete-files": d.addedDVs, "removed-delete-files": d.removedDVs + d.removedFiles,
-		"added-position-delete-files": 0, "removed-position-delete-files": d.removedFiles,
+		"added-delete-files": d.addedDVs + d.addedFiles, "removed-delete-files": d.removedDVs + d.removedFiles,
+		"added-position-delete-files": d.addedFiles, "removed-position-delete-files": d.removedFiles,
 		"added-position-deletes": d.addedRecords, "removed-position-deletes": d.removedRecords,
 		"added-equality-deletes": 0, "removed-equality-deletes": 0, "added-equality-delete-files": 0, "removed-equality-delete-files": 0,
 		"added-files-size": d.addedBytes, "removed-files-size": d.removedBytes,
@@ -55,7 +60,7 @@ func (d *delta) counts() map[string]int64 {
 func (d *delta) totals() map[string]int64 {
 	return map[string]int64{
 		"total-data-files": 0, "total-records": 0, "total-equality-deletes": 0,
-		"total-delete-files":     d.addedDVs - d.removedDVs - d.removedFiles,
+		"total-delete-files":     d.addedDVs + d.addedFiles - d.removedDVs - d.removedFiles,
 		"total-position-deletes": d.addedRecords - d.removedRecords,
 		"total-files-size":       d.addedBytes - d.removedBytes,
 	}
@@ -94,7 +99,9 @@ func (c *checker) total(key, got string, change int64) {
 		text = c.parent.Summary.Properties[key]
 	}
 	expected := ""
-	if was, ok := number(text); ok && was+change >= 0 {
+	if counted, ok := c.Totals[key]; ok {
+		expected = strconv.FormatInt(counted+change, 10)
+	} else if was, ok := number(text); ok && was+change >= 0 {
 		expected = strconv.FormatInt(was+change, 10)
 	}
 	if got != expected {

@@ -20,7 +20,7 @@ type Vector struct {
 	Offset      int64  // bytes
 	Length      int64  // bytes
 	Cardinality int64
-	Seq         int64 // data sequence number
+	Seq         int64 // data sequence number, or [snapshot.Fresh]
 }
 
 func (v Vector) id() snapshot.FileID {
@@ -31,9 +31,17 @@ func (v Vector) id() snapshot.FileID {
 type Change struct {
 	Ref        string
 	SnapshotID int64
+	Operation  table.Operation
 	Upgrade    bool // the table to format version 3
 	Added      []Vector
+	AddedFiles []snapshot.NewPositionDeletes
 	Removed    map[snapshot.FileID]bool
+	// Repaired are the data files whose deletes were meant to change.
+	Repaired map[string]bool
+	// Corrected are, by location, what the new manifest list was meant to say otherwise than the parent's.
+	Corrected map[string]iceberg.ManifestFile
+	Totals    map[string]int64 // of the summary, before the change, where they were counted anew
+	Tag       string           // put on the parent, "" for none
 	// Targets are, of each removed position delete file, the data files that its records apply to.
 	Targets map[snapshot.FileID][]*snapshot.DataFile
 }
