@@ -39,6 +39,9 @@ type File struct {
 	Size     int64 // file_size_in_bytes of the manifest; 0 when not known
 	// ByName, if set, is called when a column has no field id and is taken for what its name says.
 	ByName func()
+	// Nulls, if set, makes Read leave out the records with a null path or a null position instead of failing with
+	// [ErrNull]. It is called with how many there are; of a large file more than once, each time with further ones.
+	Nulls func(records int64)
 }
 
 // Visit receives the records of one data file that follow each other: its path and their positions, in the file's
@@ -103,7 +106,7 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 	for rr.Next() {
 		batch := rr.RecordBatch()
 		seen += batch.NumRows()
-		if visitErr, err = visitBatch(batch, cols, visit); visitErr != nil || err != nil {
+		if visitErr, err = visitBatch(batch, f, visit); visitErr != nil || err != nil {
 			return visitErr, err
 		}
 	}
@@ -118,9 +121,8 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 
 // columns are the leaf indexes and the names of the two columns.
 type columns struct {
-	path, pos         int
-	pathName, posName string
-	byName            bool // a field id is missing
+	path, pos int
+	byName    bool // a field id is missing
 }
 
 // findColumns looks for the reserved field ids among the top-level columns, then for the names.
@@ -134,9 +136,9 @@ func findColumns(s *schema.Schema) (columns, error) {
 			}
 			id, name := col.SchemaNode().FieldID(), col.Name()
 			if c.path < 0 && (byID && id == FilePathID || !byID && name == "file_path") {
-				c.path, c.pathName, c.byName = i, name, !byID
+				c.path, c.byName = i, !byID
 			} else if c.pos < 0 && (byID && id == posID || !byID && name == "pos") {
-				c.pos, c.posName, c.byName = i, name, c.byName || !byID
+				c.pos, c.byName = i, c.byName || !byID
 			}
 		}
 	}
@@ -156,46 +158,77 @@ func findColumns(s *schema.Schema) (columns, error) {
 }
 
 // visitBatch cuts a batch into runs of one path.
-func visitBatch(batch arrow.RecordBatch, cols columns, visit Visit) (visitErr, err error) {
-	var paths *array.Dictionary
-	var positions []int64
-	for i, field := range batch.Schema().Fields() {
-		col := batch.Column(i)
-		if col.NullN() > 0 {
-			return nil, fmt.Errorf("%w: %d nulls in %s", ErrNull, col.NullN(), field.Name)
-		}
-		switch c := col.(type) {
-		case *array.Dictionary:
-			paths = c
-		case *array.Int64:
-			positions = c.Int64Values()
-		case *array.Timestamp, *array.Time64, *array.Duration, *array.Uint64:
-			return nil, fmt.Errorf("%w: %s is %v", ErrColumn, field.Name, field.Type)
-		}
-	}
-	if paths == nil || positions == nil && batch.NumRows() > 0 {
-		return nil, fmt.Errorf("%w: columns are %v", ErrColumn, batch.Schema())
-	}
-	value, err := dictionary(paths)
+func visitBatch(batch arrow.RecordBatch, f File, visit Visit) (visitErr, err error) {
+	b, err := findValues(batch)
 	if err != nil {
 		return nil, err
 	}
-	index, ok := paths.Indices().(*array.Int32)
-	if !ok {
-		return nil, fmt.Errorf("%w: dictionary indexes are %v", ErrFormat, paths.Indices().DataType())
+	if paths, positions := b.paths.NullN(), b.pos.NullN(); paths+positions > 0 && f.Nulls == nil {
+		return nil, fmt.Errorf("%w: %d null paths and %d null positions", ErrNull, paths, positions)
 	}
-	keys := index.Int32Values()
-	for start := 0; start < len(keys); {
-		end := start + 1
-		for end < len(keys) && keys[end] == keys[start] {
-			end++
+	value, err := dictionary(b.paths)
+	if err != nil {
+		return nil, err
+	}
+	var skipped int64
+	for start := 0; start < len(b.keys); {
+		if b.null(start) {
+			start, skipped = start+1, skipped+1
+			continue
 		}
-		if err := visit(value(int(keys[start])), positions[start:end]); err != nil {
+		end := b.runEnd(start)
+		if err := visit(value(int(b.keys[start])), b.values[start:end]); err != nil {
 			return err, nil
 		}
 		start = end
 	}
+	if skipped > 0 {
+		f.Nulls(skipped)
+	}
 	return nil, nil
+}
+
+// values are the columns of a batch.
+type values struct {
+	paths  *array.Dictionary
+	keys   []int32 // of paths
+	pos    *array.Int64
+	values []int64 // of pos
+}
+
+func findValues(batch arrow.RecordBatch) (values, error) {
+	var b values
+	for i, field := range batch.Schema().Fields() {
+		switch c := batch.Column(i).(type) {
+		case *array.Dictionary:
+			b.paths = c
+		case *array.Int64:
+			b.pos, b.values = c, c.Int64Values()
+		case *array.Timestamp, *array.Time64, *array.Duration, *array.Uint64:
+			return b, fmt.Errorf("%w: %s is %v", ErrColumn, field.Name, field.Type)
+		}
+	}
+	if b.paths == nil || b.pos == nil {
+		return b, fmt.Errorf("%w: columns are %v", ErrColumn, batch.Schema())
+	}
+	index, ok := b.paths.Indices().(*array.Int32)
+	if !ok {
+		return b, fmt.Errorf("%w: dictionary indexes are %v", ErrFormat, b.paths.Indices().DataType())
+	}
+	b.keys = index.Int32Values()
+	return b, nil
+}
+
+// null tells whether record i lacks its path or its position.
+func (b values) null(i int) bool { return b.paths.IsNull(i) || b.pos.IsNull(i) }
+
+// runEnd returns the end of the records that follow record start and have its path.
+func (b values) runEnd(start int) int {
+	end := start + 1
+	for end < len(b.keys) && b.keys[end] == b.keys[start] && !b.null(end) {
+		end++
+	}
+	return end
 }
 
 // dictionary returns the bytes of a dictionary's values, whose column may be annotated as text or not.
