@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -150,14 +151,17 @@ func (h *history) certain(d *drop, all *targets, reported map[string]bool) {
 	for _, t := range all.of(d) {
 		if len(h.instead(t)) == 0 && !reported[t.Path] {
 			reported[t.Path] = true
-			h.lost(d, t.Path, d.Records)
+			h.lost(d, t.Path, d.Records, nil)
 		}
 	}
 }
 
-// lost reports rows of a data file that are back since a delete file was dropped.
-func (h *history) lost(d *drop, path string, n int64) {
+// lost reports rows of a data file that are back since a delete file was dropped; positions are nil when nobody read them.
+func (h *history) lost(d *drop, path string, n int64, positions *puffin.Bitmap) {
 	f := of("delete-dropped", d.DeleteFile)
+	if h.options.Positions {
+		f.Positions = positions
+	}
 	f.DataFile, f.Rows, f.snapshotID = path, &n, d.child.SnapshotID
 	f.Detail = fmt.Sprintf("snapshot %d dropped the delete file and kept the data file: %d deleted rows are back", d.child.SnapshotID, n)
 	h.add(f)

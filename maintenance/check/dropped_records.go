@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,32 +15,27 @@ import (
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
-// loss is what dropped delete files deleted of a data file and the head does not, as far as it was compared.
-type loss struct {
-	mu        sync.Mutex
-	of        *target
-	by        *drop // the last of them
-	positions *puffin.Bitmap
-	unsure    bool // a delete file of the head cannot be read
-}
-
 // compareRecords reads what dropped delete files deleted and takes away what the head deletes. The rest is back.
 func (h *history) compareRecords(ctx context.Context, drops []*drop, all *targets, reported map[string]bool) error {
 	h.options.Progress.Stage("reading dropped delete files", int64(len(drops)), "files")
+	found := lostRows{}
 	for _, part := range h.partsOf(drops) {
-		losses, err := h.losses(ctx, part, all, reported)
+		byFile, err := h.losses(ctx, part, all, reported)
 		if err == nil {
-			err = h.takeAway(ctx, losses)
+			err = h.takeAway(ctx, byFile)
 		}
 		if err != nil {
 			return err
 		}
-		for _, path := range slices.Sorted(maps.Keys(losses)) {
-			l := losses[path]
-			if n := l.positions.Cardinality(); n > 0 && !l.unsure && !reported[path] {
-				reported[path] = true
-				h.lost(l.by, path, n)
+		for _, l := range byFile {
+			if !l.unsure {
+				found.collect(l)
 			}
+		}
+	}
+	for _, l := range found.sorted() {
+		if !reported[l.path] {
+			h.lost(l.by, l.path, l.positions.Cardinality(), l.positions)
 		}
 	}
 	return nil
@@ -71,7 +65,7 @@ func (h *history) losses(ctx context.Context, drops []*drop, all *targets, repor
 		applied := all.of(d)
 		for _, t := range applied {
 			if out[t.Path] == nil {
-				out[t.Path] = &loss{of: t, positions: puffin.NewBitmap()}
+				out[t.Path] = &loss{of: t}
 			}
 		}
 		if len(applied) > 0 {
@@ -97,9 +91,9 @@ func (h *history) losses(ctx context.Context, drops []*drop, all *targets, repor
 }
 
 // into adds what a delete file deleted of the data files to which it applied.
-func (d *drop) into(losses map[string]*loss) func(string, *puffin.Bitmap) {
+func (d *drop) into(byFile map[string]*loss) func(string, *puffin.Bitmap) {
 	return func(path string, positions *puffin.Bitmap) {
-		if l := losses[path]; l != nil && d.deleted(l.of) {
+		if l := byFile[path]; l != nil && d.deleted(l.of) {
 			l.add(d, positions)
 		}
 	}
@@ -112,25 +106,11 @@ func (h *history) unreadable(d *drop, all *targets, reported map[string]bool) {
 	h.certain(d, all, reported)
 }
 
-// add notes the positions that the data file has.
-func (l *loss) add(d *drop, positions *puffin.Bitmap) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if positions.IsEmpty() {
-		return
-	}
-	if l.by == nil || cmp.Or(cmp.Compare(l.by.child.SequenceNumber, d.child.SequenceNumber), byPlace(d, l.by)) < 0 {
-		l.by = d
-	}
-	l.positions.Or(positions)
-}
-
 // takeAway removes what the head deletes, and positions that the data files do not have.
-func (h *history) takeAway(ctx context.Context, losses map[string]*loss) error {
+func (h *history) takeAway(ctx context.Context, byFile map[string]*loss) error {
 	byPath := map[string][]*snapshot.DeleteFile{}
-	for _, l := range losses {
-		l.clip()
-		if l.positions.IsEmpty() {
+	for _, l := range byFile {
+		if !l.clip() {
 			continue
 		}
 		for _, d := range h.instead(l.of) {
@@ -142,7 +122,7 @@ func (h *history) takeAway(ctx context.Context, losses map[string]*loss) error {
 	return h.each(ctx, slices.Sorted(maps.Keys(byPath)), func(ctx context.Context, location string) error {
 		for _, d := range byPath[location] {
 			readable, err := h.positions(ctx, d, func(path string, positions *puffin.Bitmap) {
-				if l := losses[path]; l != nil && (d.IsDV() || d.AppliesTo(h.survey.State.DataFiles[path])) {
+				if l := byFile[path]; l != nil && (d.IsDV() || d.AppliesTo(h.survey.State.DataFiles[path])) {
 					l.remove(positions)
 				}
 			})
@@ -150,7 +130,7 @@ func (h *history) takeAway(ctx context.Context, losses map[string]*loss) error {
 				return err
 			}
 			if !readable {
-				h.doubt(d, losses)
+				h.doubt(d, byFile)
 			}
 		}
 		return nil
@@ -158,31 +138,13 @@ func (h *history) takeAway(ctx context.Context, losses map[string]*loss) error {
 }
 
 // doubt leaves the data files undecided that an unreadable delete file of the head may delete rows of.
-func (h *history) doubt(d *snapshot.DeleteFile, losses map[string]*loss) {
-	for _, l := range losses {
+func (h *history) doubt(d *snapshot.DeleteFile, byFile map[string]*loss) {
+	for _, l := range byFile {
 		if slices.Contains(h.instead(l.of), d) {
 			l.mu.Lock()
 			l.unsure = true
 			l.mu.Unlock()
 		}
-	}
-}
-
-func (l *loss) remove(positions *puffin.Bitmap) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.positions.AndNot(positions)
-}
-
-// clip forgets positions beyond the rows of the data file: nothing is back where nothing was.
-func (l *loss) clip() {
-	most, some := l.positions.Max()
-	if !some || most < l.of.Records {
-		return
-	}
-	beyond := puffin.NewBitmap()
-	if beyond.AddRange(max(l.of.Records, 0), most) == nil {
-		l.positions.AndNot(beyond)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dvcompactor/dvcompactor/puffin"
 )
 
 // Finding is one fault at one place.
@@ -29,6 +31,9 @@ type Finding struct {
 	Hint    string  `json:"hint"`             // what to do about it
 	Writer  string  `json:"writer,omitempty"` // who wrote it, as far as the table tells
 	Engines Engines `json:"engines"`
+	// Positions are those that are to be deleted again, of a finding about deletes that were lost, when the options ask
+	// for them; nil when they are not known, as at level [Metadata].
+	Positions *puffin.Bitmap `json:"-"`
 
 	snapshotID int64 // that added the entry; 0 when it is about none
 }

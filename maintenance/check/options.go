@@ -22,7 +22,9 @@ type Options struct {
 	// Issues are the ids to report; empty means all.
 	Issues []string
 	// History is how many ancestors of the head are compared with their children; default 20, below 0 none.
-	History     int
+	History int
+	// Positions asks for the positions of findings about deletes that were lost: see [Finding.Positions].
+	Positions   bool
 	Memory      int64         // bytes for bitmaps that are compared; default 512 MiB
 	Parallelism int           // default: number of CPUs
 	OrphanAge   time.Duration // how old a Puffin file has to be to be called an orphan; default 72 h

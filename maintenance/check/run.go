@@ -32,6 +32,8 @@ type Report struct {
 	Skipped  []maintenance.Skip `json:"skipped"`
 	Requests storage.Stats      `json:"requests"` // to the table's store
 	Seconds  float64            `json:"seconds"`
+	// Totals are those that the snapshot summary should have, by key; nil when a manifest could not be read to its end.
+	Totals map[string]int64 `json:"-"`
 }
 
 // Checked is how much was read.
@@ -184,6 +186,9 @@ func of(issue string, d *snapshot.DeleteFile) Finding {
 // finish orders what was found.
 func (c *checker) finish() *Report {
 	r := c.report
+	if c.survey != nil && !c.unread {
+		r.Totals = c.seen.total.byKey()
+	}
 	for i := range c.findings {
 		if f := &c.findings[i]; f.Writer == "" {
 			f.Writer = c.writer(f)

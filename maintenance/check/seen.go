@@ -36,9 +36,6 @@ type equalityDelete struct {
 	snapshotID int64
 }
 
-// totals are what a snapshot summary counts.
-type totals struct{ dataFiles, records, deleteFiles, positionDeletes, equalityDeletes int64 }
-
 func newSeen(c *checker) *seen {
 	return &seen{
 		c: c, seed: maphash.MakeSeed(), minSeq: map[snapshot.GroupKey]int64{}, leastSeq: -1, bounds: map[snapshot.FileID]pathBounds{},
@@ -52,23 +49,18 @@ func (s *seen) entry(m iceberg.ManifestFile, e iceberg.ManifestEntry, key snapsh
 	s.summary(m).see(f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.total.count(f)
 	switch f.ContentType() {
 	case iceberg.EntryContentData:
 		s.data(f, e.SequenceNum(), key)
-		return
 	case iceberg.EntryContentEqDeletes:
 		s.equality = append(s.equality, equalityDelete{f.FilePath(), key, e.SequenceNum(), e.SnapshotID()})
-		s.total.equalityDeletes += f.Count()
 	default:
-		s.total.positionDeletes += f.Count()
 		s.positionDelete(f, e)
 	}
-	s.total.deleteFiles++
 }
 
 func (s *seen) data(f iceberg.DataFile, seq int64, key snapshot.GroupKey) {
-	s.total.dataFiles++
-	s.total.records += f.Count()
 	s.paths = append(s.paths, maphash.String(s.seed, f.FilePath()))
 	if least, ok := s.minSeq[key]; !ok || seq < least {
 		s.minSeq[key] = seq
