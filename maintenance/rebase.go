@@ -68,8 +68,7 @@ func (r *results) compare(f *snapshot.DataFile, v *view, added map[string]bool) 
 		}
 		return
 	}
-	same := now.Group.Key == f.Group.Key && now.Seq == f.Seq && now.Records == f.Records && !now.Twice && sameDVs(f, now)
-	if !same || added[f.Path] {
+	if !sameData(f, now) || added[f.Path] {
 		v.dropped[f] = true
 	}
 	if !sameDVs(f, now) {
@@ -77,6 +76,12 @@ func (r *results) compare(f *snapshot.DataFile, v *view, added map[string]bool) 
 			v.missing[dv] = true
 		}
 	}
+}
+
+// sameData says whether a data file of another state, nil when it is not live there, is the same with the same deletion
+// vectors.
+func sameData(f, now *snapshot.DataFile) bool {
+	return now != nil && now.Group.Key == f.Group.Key && now.Seq == f.Seq && now.Records == f.Records && now.Twice == f.Twice && sameDVs(f, now)
 }
 
 func sameDVs(a, b *snapshot.DataFile) bool {

@@ -93,7 +93,7 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 	res, err := mergeAll(ctx, p, w, t)
 	if err != nil {
 		// Nothing was committed: what was uploaded is nobody's.
-		return errors.Join(err, w.group.Wait(), w.discard(context.WithoutCancel(ctx), func(*puffinFile) bool { return false }))
+		return errors.Join(err, w.group.Wait(), w.discard(context.WithoutCancel(ctx), &change{}))
 	}
 	c := newCommitter(cat, t, p, o, res, res.paths(), report)
 	done, err := c.run(ctx)
@@ -109,9 +109,8 @@ func (c *committer) tidy(ctx context.Context, done *change, w *writer, err error
 	if c.absent {
 		return err // the one that the catalog acknowledged first may have referred to any of them
 	}
-	used := done.puffins()
-	if cleanErr := w.discard(context.WithoutCancel(ctx), func(f *puffinFile) bool { return used[f] }); cleanErr != nil {
-		err = errors.Join(err, fmt.Errorf("removing unused puffin files: %w", cleanErr))
+	if cleanErr := w.discard(context.WithoutCancel(ctx), done); cleanErr != nil {
+		err = errors.Join(err, fmt.Errorf("removing unused files: %w", cleanErr))
 	}
 	return err
 }

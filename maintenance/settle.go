@@ -59,11 +59,14 @@ func (c *change) empty() bool {
 	return len(c.remove)+len(c.add)+len(c.addFiles)+len(c.rewrite)+len(c.totals) == 0 && !c.corrects
 }
 
-// puffins returns the files that the added deletion vectors are in.
-func (c *change) puffins() map[*puffinFile]bool {
-	out := map[*puffinFile]bool{}
+// locations are those of the files that the change adds.
+func (c *change) locations() map[string]bool {
+	out := map[string]bool{}
 	for _, v := range c.add {
-		out[v.puffin] = true
+		out[v.puffin.location] = true
+	}
+	for _, f := range c.addFiles {
+		out[f.Location] = true
 	}
 	return out
 }

@@ -52,6 +52,7 @@ type writer struct {
 	group        *errgroup.Group
 	ctx          context.Context
 	files        []*puffinFile
+	deletes      []string // locations of position delete files
 }
 
 // dataDir returns where the Puffin files of a table go. The table's own wish counts only below its location.
@@ -184,12 +185,18 @@ func (w *writer) prove(f *puffinFile) error {
 	})
 }
 
-// discard removes files that nothing refers to.
-func (w *writer) discard(ctx context.Context, used func(*puffinFile) bool) error {
+// discard removes files that nothing refers to: those that the change of a commit does not add.
+func (w *writer) discard(ctx context.Context, done *change) error {
 	var errs []error
+	used := done.locations()
 	for _, f := range w.files {
-		if !used(f) {
+		if !used[f.location] {
 			errs = append(errs, w.store.Remove(ctx, f.location))
+		}
+	}
+	for _, location := range w.deletes {
+		if !used[location] {
+			errs = append(errs, w.store.Remove(ctx, location))
 		}
 	}
 	return errors.Join(errs...)

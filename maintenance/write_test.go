@@ -69,10 +69,10 @@ func TestUnusedPuffinsAreDiscarded(t *testing.T) {
 	t.Parallel()
 	w, f := newTestWriter(t)
 	w.files = []*puffinFile{f}
-	require.NoError(t, w.discard(t.Context(), func(*puffinFile) bool { return true }))
+	require.NoError(t, w.discard(t.Context(), &change{add: f.vectors}))
 	_, err := w.store.Size(t.Context(), f.location)
 	require.NoError(t, err)
-	require.NoError(t, w.discard(t.Context(), func(*puffinFile) bool { return false }))
+	require.NoError(t, w.discard(t.Context(), &change{}))
 	_, err = w.store.Size(t.Context(), f.location)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

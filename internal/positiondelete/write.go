@@ -1,6 +1,7 @@
 package positiondelete
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,14 @@ type Written struct {
 	LowerPath, UpperPath string
 	// LowerPos and UpperPos are the bounds of pos: the smallest and the largest position of all data files.
 	LowerPos, UpperPos int64
+}
+
+// Bounds are the column bounds of a manifest entry, by field id.
+func (w Written) Bounds() (lower, upper map[int][]byte) {
+	at := func(path string, pos int64) map[int][]byte {
+		return map[int][]byte{FilePathID: []byte(path), posID: binary.LittleEndian.AppendUint64(nil, uint64(pos))}
+	}
+	return at(w.LowerPath, w.LowerPos), at(w.UpperPath, w.UpperPos)
 }
 
 // Write writes a Parquet position delete file to w: the records of each data file, by its path and the set of its
