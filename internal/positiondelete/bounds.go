@@ -3,31 +3,14 @@ package positiondelete
 import (
 	"fmt"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 )
-
-// maxPage bounds what one page may hold when it is not compressed, in bytes. Writers make pages of about one mebibyte.
-const maxPage = 64 << 20
-
-func readerProperties() *parquet.ReaderProperties {
-	p := parquet.NewReaderProperties(memory.DefaultAllocator)
-	p.MaxUncompressedPageSize = maxPage
-	return p
-}
 
 // checkChunks refuses a footer whose numbers are not those of a file of size bytes. The decoder asks for as much memory
 // as a column chunk is said to have, before it reads it, and a process that asks for too much is ended.
 func checkChunks(m *metadata.FileMetaData, cols columns, size int64) error {
-	var rows int64
 	for i := range len(m.RowGroups) {
 		group := m.RowGroup(i)
-		n := group.NumRows()
-		if n < 0 || n > m.NumRows-rows {
-			return fmt.Errorf("%w: row group %d has %d rows, the file %d", ErrFormat, i, n, m.NumRows)
-		}
-		rows += n
 		for _, col := range []int{cols.path, cols.pos} {
 			chunk, err := group.ColumnChunk(col)
 			if err != nil {
@@ -37,9 +20,6 @@ func checkChunks(m *metadata.FileMetaData, cols columns, size int64) error {
 				return fmt.Errorf("%w: row group %d, column %d: %w", ErrFormat, i, col, err)
 			}
 		}
-	}
-	if rows != m.NumRows {
-		return fmt.Errorf("%w: the row groups have %d rows, the file %d", ErrFormat, rows, m.NumRows)
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
 )
 
 // FilePathID and posID are the reserved field ids of the two columns (table spec, "Reserved Field IDs").
@@ -24,13 +26,11 @@ const (
 // batchRows is how many records are decoded at once: 512 KiB of positions.
 const batchRows = 1 << 16
 
+// wholeFile is the size in bytes up to which a file is fetched with one request: cheaper than a footer and two columns.
+const wholeFile = 4 << 20
+
 // Source is an object in a store.
-type Source interface {
-	// ReadRange returns exactly length bytes at offset.
-	ReadRange(ctx context.Context, offset, length int64) ([]byte, error)
-	// Size returns the number of bytes of the object.
-	Size(ctx context.Context) (int64, error)
-}
+type Source = parquetfile.Source
 
 // File is a position delete file to read.
 type File struct {
@@ -50,34 +50,24 @@ type Visit func(path []byte, positions []int64) error
 
 // Read passes every record of a Parquet position delete file to visit. An error of the file itself is an [*Error]; an
 // error of the store or of visit is returned as it is.
-func Read(ctx context.Context, f File, visit Visit) (err error) {
-	r := newRangeReader(ctx, f)
-	defer func() {
-		// The Parquet decoder panics on some damaged files. They are as unreadable as others.
-		if p := recover(); p != nil {
-			err = r.explain(fmt.Errorf("%w: %v", ErrFormat, p))
-		}
-	}()
-	visitErr, err := read(ctx, r, f, visit)
-	if visitErr != nil {
+func Read(ctx context.Context, f File, visit Visit) error {
+	r := parquetfile.NewReader(ctx, f.Source, parquetfile.Options{Size: f.Size, Whole: wholeFile})
+	var visitErr error
+	err := r.Decode(func(pf *file.Reader) (err error) {
+		visitErr, err = read(ctx, pf, r.Size(), f, visit)
+		return err
+	})
+	switch {
+	case visitErr != nil:
 		return visitErr
+	case err == nil || r.Failed():
+		return err
 	}
-	if err != nil {
-		return r.explain(err)
-	}
-	return nil
+	return &Error{Location: f.Location, Err: err}
 }
 
 // read keeps the errors of visit apart from those of the file.
-func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, err error) {
-	if err := r.open(); err != nil {
-		return nil, err
-	}
-	pf, err := file.NewParquetReader(r, file.WithReadProps(readerProperties()))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	defer pf.Close()
+func read(ctx context.Context, pf *file.Reader, size int64, f File, visit Visit) (visitErr, err error) {
 	cols, err := findColumns(pf.MetaData().Schema)
 	if err != nil {
 		return nil, err
@@ -85,7 +75,7 @@ func read(ctx context.Context, r *rangeReader, f File, visit Visit) (visitErr, e
 	if cols.byName && f.ByName != nil {
 		f.ByName()
 	}
-	if err := checkChunks(pf.MetaData(), cols, r.size); err != nil {
+	if err := checkChunks(pf.MetaData(), cols, size); err != nil {
 		return nil, err
 	}
 	if pf.NumRows() == 0 {
