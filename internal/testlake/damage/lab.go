@@ -110,7 +110,7 @@ func (l *lab) sound() {
 	l.right[l.path(1)] = []int64{3, 5}
 	files := []iceberg.DataFile{forge.Bounds(l.deletes(l.at(1, 3), l.at(1, 5)), l.path(1), l.path(1)).Build()}
 	if l.shape.version >= 3 {
-		files = l.put(container{parts: []part{l.part(1, 3, 5)}}, nil)
+		files = l.put(forge.Puffin{Parts: []forge.Part{l.part(1, 3, 5)}}, nil)
 	}
 	l.commit(files...)
 	l.healthy = append(l.healthy, files[0].FilePath())
@@ -133,7 +133,7 @@ func (l *lab) change(c forge.Change) *table.Snapshot {
 
 // replace commits files in the place of others.
 func (l *lab) replace(old []iceberg.DataFile, files ...iceberg.DataFile) *table.Snapshot {
-	return l.change(forge.Change{Operation: table.OpReplace, Add: forge.Files(files...), Remove: same(old...)})
+	return l.change(forge.Change{Add: forge.Files(files...), Remove: same(old...)})
 }
 
 // same says whether an entry is one of some: deletion vectors by what they are about, since they share paths.
@@ -166,8 +166,8 @@ func (l *lab) records(i int, positions ...int64) []forge.Record {
 }
 
 // part is a healthy vector of a data file.
-func (l *lab) part(i int, positions ...int64) part {
-	return part{blob: encodeVector(l.t, positions...), of: l.path(i), count: int64(len(positions))}
+func (l *lab) part(i int, positions ...int64) forge.Part {
+	return forge.Part{Blob: forge.EncodeVector(l.t, positions...), Of: l.path(i), Count: int64(len(positions))}
 }
 
 // name returns a new location.
