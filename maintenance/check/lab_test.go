@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"testing"
@@ -78,29 +77,11 @@ type container struct {
 
 // encode returns the file and the offsets of its parts.
 func (c container) encode(t *testing.T) (file []byte, offsets []int64) {
-	file = []byte(puffin.Magic)
-	blobs := []any{}
-	for _, p := range c.parts {
-		offsets = append(offsets, int64(len(file)))
-		entry := map[string]any{
-			"type": puffin.BlobTypeDeletionVector, "fields": []int{}, "snapshot-id": -1, "sequence-number": -1, "offset": len(file), "length": len(p.blob),
-			"properties": map[string]string{puffin.PropertyReferencedDataFile: p.of, puffin.PropertyCardinality: fmt.Sprint(p.n)},
-		}
-		if p.edit != nil {
-			p.edit(entry)
-		}
-		blobs = append(blobs, entry)
-		file = append(file, p.blob...)
+	p := forge.Puffin{Flags: c.flags, Edit: c.edit}
+	for _, q := range c.parts {
+		p.Parts = append(p.Parts, forge.Part{Blob: q.blob, Of: q.of, Count: q.n, Said: q.edit})
 	}
-	footer, err := json.Marshal(map[string]any{"blobs": blobs, "properties": map[string]string{"created-by": "a writer 1.0"}})
-	require.NoError(t, err)
-	file = append(append(file, puffin.Magic...), footer...)
-	file = binary.LittleEndian.AppendUint32(file, uint32(len(footer)))
-	file = append(binary.LittleEndian.AppendUint32(file, c.flags), puffin.Magic...)
-	if c.edit != nil {
-		file = c.edit(file)
-	}
-	return file, offsets
+	return p.Encode(t)
 }
 
 // blob encodes a deletion vector.

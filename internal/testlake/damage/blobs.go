@@ -16,7 +16,7 @@ func blobFaults() []fault {
 	return []fault{
 		corrupt("zeros", vectorShapes(), zeros),
 		corrupt("a vector that was cut", aloneShapes(), func(b []byte) []byte { return b[:len(b)-6] }),
-		corrupt("a changed position", vectorShapes(), func(b []byte) []byte { b[len(b)-frameSize-2] ^= 0x10; return b }),
+		corrupt("a changed position", vectorShapes(), func(b []byte) []byte { b[len(b)-crcSize-2] ^= 0x10; return b }),
 		{name: "zeros, while an ancestor has an older vector", issue: "dv-corrupt", class: ask, level: vectors, in: vectorShapes(), make: func(l *lab) {
 			fromAncestor(l, l.shape.positions[:2]...)
 		}},
@@ -46,7 +46,7 @@ func zeros(b []byte) []byte { return make([]byte, len(b)) }
 
 // fromAncestor replaces a vector of some positions by one of all whose bytes are gone.
 func fromAncestor(l *lab, positions ...int64) {
-	old := l.put(container{parts: []part{l.part(0, positions...)}}, nil)
+	old := l.put(forge.Puffin{Parts: []forge.Part{l.part(0, positions...)}}, nil)
 	l.commit(old...)
 	l.replace(old, l.vector(hurt{blob: zeros}, l.shape.positions...)...)
 	l.lose(0, positions...)
@@ -74,7 +74,7 @@ func trailing(l *lab) []byte {
 
 // complemented stores the one's complement of the checksum.
 func complemented(b []byte) []byte {
-	sum := b[len(b)-frameSize:]
+	sum := b[len(b)-crcSize:]
 	binary.BigEndian.PutUint32(sum, ^binary.BigEndian.Uint32(sum))
 	return b
 }
@@ -131,7 +131,7 @@ func doubleFaults() []fault {
 			l.older(l.vector(hurt{entry: func(_ *lab, e *entry) { e.tuple = region(9) }}, l.shape.positions...))
 		}},
 		{name: "another size of the file", issue: "dv-bare-blob", also: []string{"file-size"}, class: safe, level: footers, in: aloneShapes(), make: hurting(hurt{
-			file: container{bare: true}, entry: func(_ *lab, e *entry) { e.size += 9 }})},
+			file: forge.Puffin{Bare: true}, entry: func(_ *lab, e *entry) { e.size += 9 }})},
 		{name: "another number in the footer", issue: "dv-reference-stale", also: []string{"dv-cardinality"}, class: safe, level: footers, in: vectorShapes(), make: func(l *lab) {
 			hurting(hurt{count: 1, entry: func(_ *lab, e *entry) { e.records-- }, said: property("referenced-data-file", "s3a"+l.path(0)[2:])})(l)
 		}},

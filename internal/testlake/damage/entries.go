@@ -62,9 +62,9 @@ func unboundFaults() []fault {
 		lacks("offset, size and data file", everything),
 		{name: "no offset, size and data file, and two blobs that fit", issue: "dv-fields-missing", class: ask, level: footers, in: aloneShapes(), make: func(l *lab) {
 			positions := l.shape.positions
-			p := []part{l.part(0, positions...), l.part(2, positions...)}
+			p := []forge.Part{l.part(0, positions...), l.part(2, positions...)}
 			l.right[l.path(0)] = positions
-			l.commit(l.put(container{parts: p}, func(e *entry) { everything(e); l.location = e.location })[0])
+			l.commit(l.put(forge.Puffin{Parts: p}, func(e *entry) { everything(e); l.location = e.location })[0])
 			l.lose(0, l.readable()...)
 			l.dataFile = ""
 		}},

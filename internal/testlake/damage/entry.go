@@ -34,15 +34,15 @@ func (l *lab) build(e entry) iceberg.DataFile {
 }
 
 // put puts a Puffin file and returns the entries of its parts, after a function had its way with the first of them.
-func (l *lab) put(c container, edit func(*entry)) []iceberg.DataFile {
-	data, offsets := c.encode(l.t)
+func (l *lab) put(c forge.Puffin, edit func(*entry)) []iceberg.DataFile {
+	data, offsets := c.Encode(l.t)
 	location := l.name("p%03d.puffin")
 	l.Put(location, data)
 	var out []iceberg.DataFile
-	for i, p := range c.parts {
-		length := int64(len(p.blob))
-		f := l.dataOf(p.of)
-		e := entry{location: location, spec: int(f.SpecID()), tuple: f.Partition(), records: p.count, size: int64(len(data)), of: &p.of, offset: &offsets[i], length: &length}
+	for i, p := range c.Parts {
+		length := int64(len(p.Blob))
+		f := l.dataOf(p.Of)
+		e := entry{location: location, spec: int(f.SpecID()), tuple: f.Partition(), records: p.Count, size: int64(len(data)), of: &p.Of, offset: &offsets[i], length: &length}
 		if i == 0 && edit != nil {
 			edit(&e)
 		}
@@ -66,15 +66,15 @@ type hurt struct {
 	blob  func([]byte) []byte
 	said  func(map[string]any) // in the footer
 	entry func(*lab, *entry)   // in the manifest
-	file  container            // beside its parts
+	file  forge.Puffin         // beside its parts
 	// count is what entry and footer say beyond the number of positions.
 	count int64
 }
 
 // parts are the vector of data file 0, and those of the others if the shape has siblings.
-func (l *lab) parts(positions ...int64) []part {
+func (l *lab) parts(positions ...int64) []forge.Part {
 	l.right[l.path(0)] = positions
-	out := []part{l.part(0, positions...)}
+	out := []forge.Part{l.part(0, positions...)}
 	if l.shape.siblings {
 		out = append(out, l.part(1, 3, 5), l.part(2, 7))
 		l.right[l.path(1)], l.right[l.path(2)] = []int64{3, 5}, []int64{7}
@@ -85,12 +85,12 @@ func (l *lab) parts(positions ...int64) []part {
 // vector puts a Puffin file with the vector of data file 0, hurt, and returns its entries.
 func (l *lab) vector(h hurt, positions ...int64) []iceberg.DataFile {
 	c := h.file
-	c.parts = l.parts(positions...)
-	p := &c.parts[0]
-	p.count += h.count
-	p.said = h.said
+	c.Parts = l.parts(positions...)
+	p := &c.Parts[0]
+	p.Count += h.count
+	p.Said = h.said
 	if h.blob != nil {
-		p.blob = h.blob(p.blob)
+		p.Blob = h.blob(p.Blob)
 	}
 	return l.put(c, func(e *entry) {
 		l.location = e.location

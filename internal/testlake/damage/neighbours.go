@@ -89,13 +89,13 @@ func footerNeighbours(near nearby) []fault {
 		}),
 		near("dv-range", "a gap before the blob", vectorShapes(), func(l *lab) {
 			dead := l.part(2, 11)
-			dead.of = l.At + "/data/dead.parquet"
-			c := container{parts: append([]part{dead}, l.parts(l.shape.positions...)...)}
+			dead.Of = l.At + "/data/dead.parquet"
+			c := forge.Puffin{Parts: append([]forge.Part{dead}, l.parts(l.shape.positions...)...)}
 			l.commit(l.put(c, nil)[1:]...)
 		}),
 		near("dv-misbound", "two vectors of the same positions", aloneShapes()[:3], func(l *lab) {
-			p := []part{l.part(0, l.shape.positions...), l.part(2, l.shape.positions...)}
-			l.commit(l.put(container{parts: p}, nil)...)
+			p := []forge.Part{l.part(0, l.shape.positions...), l.part(2, l.shape.positions...)}
+			l.commit(l.put(forge.Puffin{Parts: p}, nil)...)
 		}),
 		near("dv-crc-complement", "a vector", manyKeys(), hurting(hurt{})),
 		near("dv-key-order", "keys with a gap between them", manyKeys(), keysHurt(func(keys []keyed) []byte { return frame(keys, len(keys)) })),

@@ -68,7 +68,7 @@ func missing(l *lab) {
 
 // ancestor commits a vector of the first two positions, which is to be replaced.
 func (l *lab) ancestor() []iceberg.DataFile {
-	old := l.put(container{parts: []part{l.part(0, l.shape.positions[:2]...)}}, nil)
+	old := l.put(forge.Puffin{Parts: []forge.Part{l.part(0, l.shape.positions[:2]...)}}, nil)
 	l.commit(old...)
 	return old
 }
@@ -80,7 +80,7 @@ func (l *lab) bounded() iceberg.DataFile {
 
 // containerFaults are about the Puffin file around the vectors.
 func containerFaults() []fault {
-	bare := func(name string, in []shape, file container) fault {
+	bare := func(name string, in []shape, file forge.Puffin) fault {
 		return fault{name: name, issue: "dv-bare-blob", class: safe, level: footers, in: in, make: func(l *lab) {
 			hurting(hurt{file: file})(l)
 			if l.shape.siblings {
@@ -88,18 +88,18 @@ func containerFaults() []fault {
 			}
 		}}
 	}
-	flip := func(fromEnd int) container {
-		return container{finished: func(b []byte) []byte { b[len(b)-fromEnd] ^= 0x41; return b }}
+	flip := func(fromEnd int) forge.Puffin {
+		return forge.Puffin{Edit: func(b []byte) []byte { b[len(b)-fromEnd] ^= 0x41; return b }}
 	}
 	return []fault{
-		bare("a bare blob", aloneShapes(), container{bare: true}),
-		bare("no footer", vectorShapes(), container{finished: withoutFooter}),
-		bare("a broken head", vectorShapes(), container{finished: func(b []byte) []byte { b[0] = 'X'; return b }}),
+		bare("a bare blob", aloneShapes(), forge.Puffin{Bare: true}),
+		bare("no footer", vectorShapes(), forge.Puffin{Edit: withoutFooter}),
+		bare("a broken head", vectorShapes(), forge.Puffin{Edit: func(b []byte) []byte { b[0] = 'X'; return b }}),
 		bare("a broken tail", vectorShapes(), flip(1)),
 		bare("a broken footer", vectorShapes(), flip(tailSize+1)),
-		{name: "a compressed footer", issue: "puffin-compressed", class: safe, level: footers, in: vectorShapes(), make: whole(hurt{file: container{lz4: true}})},
+		{name: "a compressed footer", issue: "puffin-compressed", class: safe, level: footers, in: vectorShapes(), make: whole(hurt{file: forge.Puffin{LZ4: true}})},
 		{name: "a codec on a blob", issue: "puffin-compressed", class: safe, level: footers, in: vectorShapes(), make: hurting(hurt{said: set("compression-codec", "lz4")})},
-		{name: "an unknown flag", issue: "puffin-flags", class: fix, level: footers, in: vectorShapes(), make: whole(hurt{file: container{flags: 2}})},
+		{name: "an unknown flag", issue: "puffin-flags", class: fix, level: footers, in: vectorShapes(), make: whole(hurt{file: forge.Puffin{Flags: 2}})},
 		{name: "fields of another column", issue: "puffin-blob-metadata", class: safe, level: footers, in: vectorShapes(), make: hurting(hurt{said: set("fields", []int{2147483646})})},
 		{name: "fields that are no numbers", issue: "puffin-blob-metadata", class: safe, level: footers, in: vectorShapes(), make: whole(hurt{said: set("fields", []any{map[string]any{"id": 1}})})},
 		{name: "a snapshot id", issue: "puffin-blob-metadata", class: safe, level: footers, in: vectorShapes(), make: hurting(hurt{said: set("snapshot-id", 5)})},
@@ -169,12 +169,12 @@ func misbound(l *lab, own bool) {
 		parts = parts[wrong:]
 		wrong = 0
 	}
-	c := container{parts: parts}
-	_, offsets := c.encode(l.t)
+	c := forge.Puffin{Parts: parts}
+	_, offsets := c.Encode(l.t)
 	files := l.put(c, func(e *entry) {
 		l.location = e.location
 		e.of, e.tuple = ptr(l.path(0)), l.data[0].Partition()
-		e.offset, e.length, e.records = &offsets[wrong], ptr(int64(len(parts[wrong].blob))), parts[wrong].count
+		e.offset, e.length, e.records = &offsets[wrong], ptr(int64(len(parts[wrong].Blob))), parts[wrong].Count
 	})
 	if !l.shape.siblings {
 		files = files[:1]

@@ -52,7 +52,7 @@ func setFaults() []fault {
 // another puts one more vector of data file 0 in a Puffin file of its own.
 func (l *lab) another(positions ...int64) []iceberg.DataFile {
 	l.right[l.path(0)] = append(slices.Clone(l.right[l.path(0)]), positions...)
-	return l.put(container{parts: []part{l.part(0, positions...)}}, nil)
+	return l.put(forge.Puffin{Parts: []forge.Part{l.part(0, positions...)}}, nil)
 }
 
 // also commits files of a fault that is not about one object.
