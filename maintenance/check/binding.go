@@ -71,6 +71,9 @@ func (p *puffinCheck) counted(d *snapshot.DeleteFile, at *puffin.BlobMetadata) {
 func (p *puffinCheck) otherName(d *snapshot.DeleteFile, at, own *puffin.BlobMetadata) {
 	name := at.ReferencedDataFile()
 	misbound := func(repair Repair, why string) {
+		p.mu.Lock()
+		p.misbound[d] = true
+		p.mu.Unlock()
 		f := of("dv-misbound", d)
 		f.Repair, f.Expected, f.Actual = repair, d.Referenced, name
 		f.Detail = "by the footer the bytes are the deletion vector of " + name + why

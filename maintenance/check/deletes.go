@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -63,7 +62,7 @@ func (c *checker) agedEqualityDeletes() {
 		if any && least < e.seq {
 			continue
 		}
-		c.add(Finding{Issue: "delete-aged", Location: e.path, snapshotID: e.snapshotID,
+		c.add(Finding{Issue: "delete-aged", Repair: None, Location: e.path, snapshotID: e.snapshotID,
 			Detail: fmt.Sprintf("the equality delete file has data sequence number %d and applies to older data files only, of which there are none", e.seq),
 			Hint:   "dvcompactor leaves equality delete files alone: rewrite the table's data files with the engine"})
 	}
@@ -140,7 +139,7 @@ func (c *checker) twice(ctx context.Context) error {
 	var mu sync.Mutex
 	times := map[string]int{}
 	err := c.survey.EachData(ctx, func(f iceberg.DataFile) {
-		if path := f.FilePath(); suspects[maphash.String(c.seen.seed, path)] {
+		if path := f.FilePath(); suspects[c.seen.hash(path)] {
 			mu.Lock()
 			defer mu.Unlock()
 			times[path]++

@@ -27,7 +27,7 @@ type targets struct {
 // decides, so that a table that was mended is sound. Manifests can only tell when it has nothing instead.
 func (h *history) dropped(ctx context.Context) error {
 	sure, deep := h.sorted()
-	if len(sure)+len(deep) == 0 || !h.survey.Complete || !h.options.wants("delete-dropped") {
+	if len(sure)+len(deep) == 0 || !h.options.wants("delete-dropped") && !h.options.wants("delete-lost-in-rewrite") {
 		return nil
 	}
 	all, err := h.targets(ctx, slices.Concat(sure, deep))
@@ -54,7 +54,7 @@ func (h *history) sorted() (sure, deep []*drop) {
 		switch {
 		case h.options.Level >= Vectors && h.options.Subset.Has(about):
 			deep = append(deep, d)
-		case d.Referenced != "":
+		case d.Referenced != "" && !d.taken():
 			sure = append(sure, d)
 		}
 	}
@@ -145,24 +145,28 @@ func (h *history) instead(t *target) []*snapshot.DeleteFile {
 
 // certain reports a delete file about one data file of which the head deletes nothing any more.
 func (h *history) certain(d *drop, all *targets, reported map[string]bool) {
-	if d.Referenced == "" {
+	if d.Referenced == "" || d.taken() {
 		return
 	}
 	for _, t := range all.of(d) {
 		if len(h.instead(t)) == 0 && !reported[t.Path] {
 			reported[t.Path] = true
-			h.lost(d, t.Path, d.Records, nil)
+			h.lost(d, lostKey{t.Path, "delete-dropped"}, d.Records, nil)
 		}
 	}
 }
 
-// lost reports rows of a data file that are back since a delete file was dropped; positions are nil when nobody read them.
-func (h *history) lost(d *drop, path string, n int64, positions *puffin.Bitmap) {
-	f := of("delete-dropped", d.DeleteFile)
+// lost reports rows of a data file that are back since a delete file was dropped or replaced; positions are nil when
+// nobody read them.
+func (h *history) lost(d *drop, what lostKey, n int64, positions *puffin.Bitmap) {
+	f := of(what.issue, d.DeleteFile)
 	if h.options.Positions {
 		f.Positions = positions
 	}
-	f.DataFile, f.Rows, f.snapshotID = path, &n, d.child.SnapshotID
+	f.DataFile, f.Rows, f.snapshotID = what.path, &n, d.child.SnapshotID
 	f.Detail = fmt.Sprintf("snapshot %d dropped the delete file and kept the data file: %d deleted rows are back", d.child.SnapshotID, n)
+	if what.issue == "delete-lost-in-rewrite" {
+		f.Detail = fmt.Sprintf("snapshot %d put other delete files in the place of this one and lost positions: %d deleted rows are back", d.child.SnapshotID, n)
+	}
 	h.add(f)
 }

@@ -35,7 +35,7 @@ func (h *history) compareRecords(ctx context.Context, drops []*drop, all *target
 	}
 	for _, l := range found.sorted() {
 		if !reported[l.path] {
-			h.lost(l.by, l.path, l.positions.Cardinality(), l.positions)
+			h.lost(l.by, l.lostKey, l.positions.Cardinality(), l.positions)
 		}
 	}
 	return nil
@@ -154,8 +154,8 @@ func (h *history) positions(ctx context.Context, d *snapshot.DeleteFile, each fu
 	object := h.table.Store.Object(d.Path, 0)
 	var err error
 	if d.IsDV() {
-		if d.Unbound() {
-			return false, nil
+		if d.Unbound() || h.misbound[d] {
+			return false, nil // nobody knows what is deleted
 		}
 		var positions *puffin.Bitmap
 		if positions, err = puffin.ReadDeletionVector(ctx, object, rangeOf(d)); err == nil {

@@ -14,6 +14,9 @@ import (
 // duplicates reads the deletion vectors of data files that have several and says where one of them holds what the others
 // hold, so that nothing depends on them.
 func (c *checker) duplicates(ctx context.Context) error {
+	if c.options.Level < Vectors {
+		return nil
+	}
 	for i := range c.findings {
 		f := &c.findings[i]
 		if f.Issue != "dv-duplicate" && f.Issue != "dv-resurrected" || f.Repair == Safe {

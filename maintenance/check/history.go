@@ -1,16 +1,12 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/apache/iceberg-go"
-	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -22,31 +18,33 @@ type history struct {
 	nameless []*snapshot.DeleteFile                   // those of them that reference no data file
 	drops    []*drop                                  // of newer snapshots first
 	again    map[snapshot.FileID]bool                 // reported as resurrected
+	puffins  map[string][]*snapshot.DeleteFile        // live deletion vectors by Puffin file
+	retired  map[string]string                        // by Puffin file of them: data file of a deletion vector that is live no more
+	counts   vectorCounts                             // of the snapshot that the walk has reached
 }
 
-// drop is a position delete file or deletion vector that was live in a snapshot and is not in its child.
-type drop struct {
-	*snapshot.DeleteFile                 // its group has only a key
-	child                *table.Snapshot // which dropped it
-}
-
-// ancestors finds deletes that the table had and lost, and those that came back.
+// ancestors finds what snapshots did to the deletes, rows and row ids of their parents.
 func (c *checker) ancestors(ctx context.Context) error {
-	wanted := c.options.wants("delete-dropped") || c.options.wants("dv-resurrected")
+	wanted := slices.ContainsFunc(historyIssues(), func(i Issue) bool { return c.options.wants(i.ID) })
 	if c.options.History < 0 || !wanted || c.unread {
 		return nil // without a manifest of the head nobody knows what is live
 	}
-	h := &history{checker: c, live: map[snapshot.FileID]*snapshot.DeleteFile{}, again: map[snapshot.FileID]bool{}}
+	h := &history{
+		checker: c, live: map[snapshot.FileID]*snapshot.DeleteFile{}, again: map[snapshot.FileID]bool{}, puffins: c.survey.State.Puffins(), retired: map[string]string{}, counts: vectorCounts{},
+	}
 	for _, d := range c.survey.State.DVs {
 		h.live[d.FileID] = d
+		h.counts.add(h.seen.hash(d.Referenced), 1, d.Records)
 		if d.Referenced == "" {
 			h.nameless = append(h.nameless, d)
 		}
 	}
-	if err := h.walk(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{h.walk, h.dropped, h.lineage, h.colifetime} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	return h.dropped(ctx)
+	return nil
 }
 
 // walk goes from the head along its parents, as far as they are there.
@@ -63,7 +61,7 @@ func (h *history) walk(ctx context.Context) error {
 		}
 		before, whole, err := snapshot.Listed(ctx, h.files, parent)
 		if err == nil && whole {
-			whole, err = h.compare(ctx, child, before, manifests)
+			whole, err = h.compare(ctx, newStep(child, parent, before, manifests))
 		}
 		if err != nil {
 			return fmt.Errorf("snapshot %d: %w", parent.SnapshotID, err)
@@ -82,102 +80,32 @@ func (h *history) ends(location, why string) {
 	h.skip(maintenance.Skip{Reason: "history", Location: location, Detail: why, Hint: "what it and older snapshots deleted was not compared"})
 }
 
-// compare finds the delete files that a child dropped. It reads the delete manifests that only one of the two lists, and
-// is false when not all of them can be read.
-func (h *history) compare(ctx context.Context, child *table.Snapshot, before, after []iceberg.ManifestFile) (bool, error) {
-	gone, taken := map[snapshot.FileID]*drop{}, map[string]bool{}
-	whole, err := h.entries(ctx, without(before, after, iceberg.ManifestContentDeletes), func(d *snapshot.DeleteFile) {
-		gone[d.FileID] = &drop{d, child}
-	})
-	if err != nil || !whole || len(gone) == 0 {
-		return whole, err
-	}
-	whole, err = h.entries(ctx, without(after, before, iceberg.ManifestContentDeletes), func(d *snapshot.DeleteFile) {
-		delete(gone, d.FileID)
-		if d.IsDV() && d.Referenced != "" {
-			taken[d.Referenced] = true
-		}
-	})
+// compare finds what a child did. It reads the delete manifests that only one of the two lists, and is false when not all
+// of them can be read.
+func (h *history) compare(ctx context.Context, s *step) (bool, error) {
+	whole, err := h.entries(ctx, without(s.before, s.after, iceberg.ManifestContentDeletes), func(d *snapshot.DeleteFile) { s.lose(h.seen, d) })
 	if err != nil || !whole {
 		return whole, err
 	}
-	if err := h.resurrected(ctx, gone, after); err != nil {
+	whole, err = h.entries(ctx, without(s.after, s.before, iceberg.ManifestContentDeletes), func(d *snapshot.DeleteFile) { s.gain(h.seen, d) })
+	if err != nil || !whole {
+		return whole, err
+	}
+	s.forgetKept()
+	if err := h.resurrected(ctx, s.gone, s.after); err != nil {
 		return false, err
 	}
-	for _, d := range slices.SortedFunc(maps.Values(gone), byPlace) {
-		if d.Records > 0 && (d.Referenced == "" || !taken[d.Referenced]) {
+	for _, d := range slices.SortedFunc(maps.Values(s.gone), byPlace) {
+		h.retire(d)
+		if d.Records > 0 && (!d.taken() || h.options.Level >= Vectors && h.options.wants("delete-lost-in-rewrite")) {
 			h.drops = append(h.drops, d)
 		}
 	}
+	if err := h.data(ctx, s); err != nil {
+		return false, err
+	}
+	h.counts.back(s)
 	return true, nil
-}
-
-func byPlace(a, b *drop) int {
-	return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset))
-}
-
-// without returns the manifests of one content that a list has and another list does not have, by location.
-func without(list, other []iceberg.ManifestFile, content iceberg.ManifestContent) map[string]iceberg.ManifestFile {
-	out := map[string]iceberg.ManifestFile{}
-	for _, m := range list {
-		if m.ManifestContent() == content {
-			out[m.FilePath()] = m
-		}
-	}
-	for _, m := range other {
-		delete(out, m.FilePath())
-	}
-	return out
-}
-
-// entries goes over the live position delete files and deletion vectors of manifests, one at a time.
-func (h *history) entries(ctx context.Context, manifests map[string]iceberg.ManifestFile, each func(*snapshot.DeleteFile)) (bool, error) {
-	var mu sync.Mutex
-	all := true
-	err := h.eachManifest(ctx, manifests, func(ctx context.Context, m iceberg.ManifestFile) error {
-		whole, err := snapshot.LiveEntries(ctx, h.files, m, func(e iceberg.ManifestEntry) {
-			if e.DataFile().ContentType() != iceberg.EntryContentPosDeletes {
-				return
-			}
-			d, err := deleteFile(e)
-			mu.Lock()
-			defer mu.Unlock()
-			if all = all && err == nil; err == nil {
-				each(d)
-			}
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		all = all && whole
-		return err
-	})
-	return all, err
-}
-
-// eachManifest does something with every manifest, several at once.
-func (h *history) eachManifest(ctx context.Context, manifests map[string]iceberg.ManifestFile, do func(context.Context, iceberg.ManifestFile) error) error {
-	return h.each(ctx, slices.Sorted(maps.Keys(manifests)), func(ctx context.Context, location string) error {
-		return do(ctx, manifests[location])
-	})
-}
-
-// deleteFile is what an entry of an ancestor says. A position delete file that is about one data file by its bounds
-// references it.
-func deleteFile(e iceberg.ManifestEntry) (*snapshot.DeleteFile, error) {
-	f := e.DataFile()
-	key, err := snapshot.PartitionOf(f)
-	if err != nil {
-		return nil, err
-	}
-	d := &snapshot.DeleteFile{
-		FileID: snapshot.IDOf(f), Format: f.FileFormat(), Group: &snapshot.Group{Key: key}, Seq: e.SequenceNum(), Records: f.Count(),
-		Size: f.FileSizeBytes(), Referenced: optional(f.ReferencedDataFile()), SnapshotID: e.SnapshotID(),
-	}
-	lower, upper := bound(f.LowerBoundValues()), bound(f.UpperBoundValues())
-	if d.Referenced == "" && lower != nil && upper != nil && *lower == *upper {
-		d.Referenced = *lower
-	}
-	return d, nil
 }
 
 // resurrected reports deletion vectors that a child dropped and that the head lists in the same entry. That of a vector

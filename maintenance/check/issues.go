@@ -68,8 +68,12 @@ type Issue struct {
 	Engines
 }
 
-// Damage says whether a table with this issue is damaged. One that only wastes space is not.
-func (i Issue) Damage() bool { return i.Effect != Waste }
+// colifetime is the issue that sound tables of the reference have all the time.
+const colifetime = "puffin-colifetime"
+
+// Damage says whether a table with this issue is damaged. One that only wastes space is not, nor one whose writers follow
+// the format and that a clean-up may damage.
+func (i Issue) Damage() bool { return i.Effect != Waste && i.ID != colifetime }
 
 // Find returns the issue with an id.
 func Find(id string) (Issue, bool) {

@@ -59,15 +59,15 @@ func (l *loss) clip() bool {
 	return some
 }
 
-// lost are positions of a data file that came back.
-type lost struct {
-	by        *drop // the last that deleted any of them
-	path      string
-	positions *puffin.Bitmap
-}
-
 // lostKey is what one finding is about.
 type lostKey struct{ path, issue string }
+
+// lost are positions of a data file that came back.
+type lost struct {
+	lostKey
+	by        *drop // the last that deleted any of them
+	positions *puffin.Bitmap
+}
 
 // lostRows collects what came back over all parts of the comparison.
 type lostRows map[lostKey]*lost
@@ -85,7 +85,7 @@ func (all lostRows) collect(l *loss) {
 			continue
 		}
 		known.Or(s.positions)
-		all.put(lostKey{l.of.Path, "delete-dropped"}, s)
+		all.put(lostKey{l.of.Path, s.issue(l.of)}, s)
 	}
 }
 
@@ -94,7 +94,7 @@ func (all lostRows) put(key lostKey, s share) {
 		l.positions.Or(s.positions)
 		return
 	}
-	all[key] = &lost{by: s.drop, path: key.path, positions: s.positions}
+	all[key] = &lost{lostKey: key, by: s.drop, positions: s.positions}
 }
 
 // sorted returns them by data file.

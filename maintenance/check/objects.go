@@ -21,7 +21,7 @@ func (c *checker) objects(ctx context.Context) error {
 	}
 	steps := []func(context.Context) error{c.puffins, c.sizes}
 	if c.options.Level >= Vectors {
-		steps = append(steps, c.duplicates, c.records)
+		steps = append(steps, c.records)
 	}
 	for _, step := range append(steps, c.resolve, c.orphans) {
 		if err := step(ctx); err != nil {

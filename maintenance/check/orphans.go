@@ -46,16 +46,21 @@ func (c *checker) orphans(ctx context.Context) error {
 	return nil
 }
 
-// unreferenced lists old Puffin files without a live deletion vector.
+// copies is the folder, below the table's location, of what a repair keeps of damaged objects.
+const copies = "/metadata/dvcompactor/"
+
+// unreferenced lists old Puffin files without a live deletion vector. Those that a repair copied are kept on purpose.
 func (c *checker) unreferenced(ctx context.Context) (map[string]storage.Listed, error) {
 	live := c.survey.State.Puffins()
 	limit := c.options.Now().Add(-c.options.OrphanAge)
 	out := map[string]storage.Listed{}
-	for o, err := range c.table.Store.List(ctx, strings.TrimSuffix(c.table.Metadata.Location(), "/")+"/") {
+	root := strings.TrimSuffix(c.table.Metadata.Location(), "/")
+	for o, err := range c.table.Store.List(ctx, root+"/") {
 		if err != nil {
 			return nil, fmt.Errorf("listing: %w", err)
 		}
-		if strings.HasSuffix(o.Location, ".puffin") && live[o.Location] == nil && o.ModTime.Before(limit) {
+		puffin := strings.HasSuffix(o.Location, ".puffin") && !strings.HasPrefix(o.Location, root+copies)
+		if puffin && live[o.Location] == nil && o.ModTime.Before(limit) {
 			out[o.Location] = o
 		}
 	}

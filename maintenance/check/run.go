@@ -77,14 +77,16 @@ type checker struct {
 	gone     map[string]bool   // position delete files that are not there
 	// misbounded are the position delete files whose column bounds are known to be wrong.
 	misbounded map[*snapshot.DeleteFile]bool
-	pending    []later
-	unread     bool                   // a manifest could not be read, or not all of it
-	taken      func() map[string]bool // data files that a complete entry of a deletion vector is about
+	// misbound are the deletion vectors whose bytes are those of another data file.
+	misbound map[*snapshot.DeleteFile]bool
+	pending  []later
+	unread   bool                   // a manifest could not be read, or not all of it
+	taken    func() map[string]bool // data files that a complete entry of a deletion vector is about
 }
 
 func newChecker(t *catalog.Table, o Options) *checker {
 	c := &checker{
-		table: t, options: o, writers: map[string]string{}, gone: map[string]bool{}, misbounded: map[*snapshot.DeleteFile]bool{},
+		table: t, options: o, writers: map[string]string{}, gone: map[string]bool{}, misbounded: map[*snapshot.DeleteFile]bool{}, misbound: map[*snapshot.DeleteFile]bool{},
 		report: &Report{Table: t.Name(), Ref: o.Ref, FormatVersion: t.Metadata.Version(), Level: o.Level.String(), Skipped: []maintenance.Skip{}},
 	}
 	c.taken = sync.OnceValue(func() map[string]bool {
@@ -112,10 +114,12 @@ func (c *checker) run(ctx context.Context) error {
 	if err := c.metadata(ctx); err != nil || c.survey == nil {
 		return err
 	}
-	if err := c.ancestors(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{c.objects, c.ancestors, c.duplicates} { // each needs what those before it found
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	return c.objects(ctx)
+	return nil
 }
 
 // metadata reads the manifests and finds what they show. Without a manifest list there is no survey, and nothing else to

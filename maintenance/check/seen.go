@@ -22,6 +22,8 @@ type seen struct {
 	bounds    map[snapshot.FileID]pathBounds // of position delete files
 	equality  []equalityDelete
 	summaries map[string]*summaryCheck // by manifest
+	mixed     map[string]bool          // manifests with live delete files that are no deletion vectors
+	rowIDs    rowIDs
 	total     totals
 }
 
@@ -39,7 +41,7 @@ type equalityDelete struct {
 func newSeen(c *checker) *seen {
 	return &seen{
 		c: c, seed: maphash.MakeSeed(), minSeq: map[snapshot.GroupKey]int64{}, leastSeq: -1, bounds: map[snapshot.FileID]pathBounds{},
-		summaries: map[string]*summaryCheck{},
+		summaries: map[string]*summaryCheck{}, mixed: map[string]bool{},
 	}
 }
 
@@ -47,6 +49,7 @@ func newSeen(c *checker) *seen {
 func (s *seen) entry(m iceberg.ManifestFile, e iceberg.ManifestEntry, key snapshot.GroupKey) {
 	f := e.DataFile()
 	s.summary(m).see(f)
+	s.mix(m, f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total.count(f)
@@ -60,8 +63,22 @@ func (s *seen) entry(m iceberg.ManifestFile, e iceberg.ManifestEntry, key snapsh
 	}
 }
 
+// hash stands for a path where millions of them are kept. That two of them have one is not to be expected.
+func (s *seen) hash(path string) uint64 { return maphash.String(s.seed, path) }
+
+// mix notes a manifest with a live delete file that is no deletion vector.
+func (s *seen) mix(m iceberg.ManifestFile, f iceberg.DataFile) {
+	if f.ContentType() == iceberg.EntryContentData || f.FileFormat() == iceberg.PuffinFile {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mixed[m.FilePath()] = true
+}
+
 func (s *seen) data(f iceberg.DataFile, seq int64, key snapshot.GroupKey) {
-	s.paths = append(s.paths, maphash.String(s.seed, f.FilePath()))
+	s.paths = append(s.paths, s.hash(f.FilePath()))
+	s.rowIDs.see(f)
 	if least, ok := s.minSeq[key]; !ok || seq < least {
 		s.minSeq[key] = seq
 	}
