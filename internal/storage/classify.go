@@ -147,7 +147,7 @@ func Transient(err error) bool {
 		return true
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrExists), errors.Is(err, ErrPermission),
 		errors.Is(err, ErrBeyondEnd), errors.Is(err, ErrInvalidLocation), errors.Is(err, ErrUnknownScheme),
-		errors.Is(err, fs.ErrClosed):
+		errors.Is(err, ErrNoVersions), errors.Is(err, fs.ErrClosed):
 		return false
 	}
 	var op *smithy.OperationError

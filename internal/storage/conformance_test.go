@@ -90,6 +90,7 @@ func TestConformance(t *testing.T) {
 		{"a FileIO file is one GET, seeks, and reads at offsets", fileIO},
 		{"a FileIO file is written with one PUT at Close", fileIOWrites},
 		{"an object reader asks for the size only when it must", objects},
+		{"a store without versions tells of none, or of the one there is", withoutVersions},
 	}
 	for _, b := range backends() {
 		for _, p := range properties {

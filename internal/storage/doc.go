@@ -16,7 +16,7 @@
 // # Requests
 //
 // Every call is as cheap as it can be and says so: ReadRange is one ranged GET, ReadFile one GET, Size one HEAD,
-// WriteFile one PUT, Remove one DELETE. Nothing checks for existence first. A failed attempt is repeated with growing,
+// WriteFile one PUT, Remove one DELETE, Versions one LIST. Nothing checks for existence first. A failed attempt is repeated with growing,
 // jittered pauses when the failure can pass; see [RetryOptions].
 //
 // The bytes of a ranged read are handed out only when the reply is the range that was asked for: a store or proxy that
@@ -32,5 +32,5 @@
 //
 // Every error is an [*Error] that carries operation, location and range. What kind it is can be tested with errors.Is:
 // fs.ErrNotExist, [ErrExists], [ErrPermission], [ErrBeyondEnd], [ErrWrongReply], [ErrInvalidLocation],
-// [ErrRefusedLocation], [ErrUnknownScheme], or the context's error. Anything else is a fault of the store or the network.
+// [ErrRefusedLocation], [ErrUnknownScheme], [ErrNoVersions], or the context's error. Anything else is a fault of the store or the network.
 package storage

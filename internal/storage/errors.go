@@ -48,6 +48,8 @@ type Error struct {
 	Op Op
 	// Location is the location as it was given.
 	Location string
+	// Version is the version that was to be read; empty for the current one.
+	Version string
 	// Offset and Length are the range in bytes of an OpGetRange, else 0.
 	Offset, Length int64
 	// Err is the cause.
@@ -56,10 +58,14 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	if e.Op == OpGetRange {
-		return fmt.Sprintf("%s %s [offset %d, length %d]: %s", e.Op, Shown(e.Location), e.Offset, e.Length, text(e.Err))
+	what := Shown(e.Location)
+	if e.Version != "" {
+		what += " version " + Shown(e.Version)
 	}
-	return fmt.Sprintf("%s %s: %s", e.Op, Shown(e.Location), text(e.Err))
+	if e.Op == OpGetRange {
+		what += fmt.Sprintf(" [offset %d, length %d]", e.Offset, e.Length)
+	}
+	return fmt.Sprintf("%s %s: %s", e.Op, what, text(e.Err))
 }
 
 // Unwrap returns the cause.

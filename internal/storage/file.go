@@ -26,7 +26,7 @@ type file struct {
 }
 
 func (s *Store) openFile(ctx context.Context, location string) (*file, error) {
-	f := &file{readerAt: readerAt{ctx: ctx, store: s, location: location}}
+	f := &file{readerAt: readerAt{ctx: ctx, store: s, address: address{location: location}}}
 	var err error
 	if f.target, err = s.resolve(ctx, location); err == nil {
 		err = s.retry(ctx, func(int) error { return f.reopen() })

@@ -15,8 +15,12 @@ import (
 // a broken transfer is repeated and then gives an error; fewer or other bytes are never returned. A length of 0 needs no
 // request.
 func (s *Store) ReadRange(ctx context.Context, location string, offset, length int64) ([]byte, error) {
+	return s.readExactly(ctx, address{location: location}, offset, length)
+}
+
+func (s *Store) readExactly(ctx context.Context, a address, offset, length int64) ([]byte, error) {
 	var data []byte
-	_, err := s.readRange(ctx, location, offset, length, func(n int64) ([]byte, error) {
+	_, err := s.readRange(ctx, a, offset, length, func(n int64) ([]byte, error) {
 		if n < length {
 			return nil, ErrBeyondEnd
 		}
@@ -26,7 +30,7 @@ func (s *Store) ReadRange(ctx context.Context, location string, offset, length i
 		return data, nil
 	})
 	if err != nil {
-		return nil, &Error{Op: OpGetRange, Location: location, Offset: offset, Length: length, Err: err}
+		return nil, a.fail(OpGetRange, offset, length, err)
 	}
 	if data == nil {
 		data = []byte{}
@@ -36,11 +40,11 @@ func (s *Store) ReadRange(ctx context.Context, location string, offset, length i
 
 // readRange reads a range into the memory that dst returns for the number of bytes which the store really sends. So a
 // length out of a damaged file costs no memory.
-func (s *Store) readRange(ctx context.Context, location string, offset, length int64, dst func(n int64) ([]byte, error)) (int, error) {
+func (s *Store) readRange(ctx context.Context, a address, offset, length int64, dst func(n int64) ([]byte, error)) (int, error) {
 	if offset < 0 || length < 0 || offset > math.MaxInt64-length {
 		return 0, fmt.Errorf("%w: offset and length are not a range", ErrBeyondEnd)
 	}
-	t, err := s.resolve(ctx, location)
+	t, err := a.find(ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +85,17 @@ func (s *Store) readRangeOnce(ctx context.Context, t target, offset, length int6
 
 // open sends one GET for length bytes at offset, or all from offset on when length is negative.
 func (t target) open(ctx context.Context, offset, length int64) (*blob.Reader, error) {
-	return t.blob.NewRangeReader(ctx, t.key, offset, length, &blob.ReaderOptions{BeforeRead: readHook(t.key)})
+	r, err := t.blob.NewRangeReader(ctx, t.key, offset, length, &blob.ReaderOptions{BeforeRead: readHook(t.key, t.version)})
+	if err != nil {
+		return nil, err
+	}
+	if out, ok := s3Reply(r); ok {
+		if err := checkVersion(t.version, out.VersionId); err != nil {
+			closeBody(r)
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // closeBody closes a body whose bytes were taken or are not wanted; its error says nothing about them.
@@ -133,9 +147,13 @@ func (s *Store) readAllOnce(ctx context.Context, t target) ([]byte, error) {
 
 // Size returns the size of an object in bytes with one HEAD.
 func (s *Store) Size(ctx context.Context, location string) (int64, error) {
-	t, err := s.resolve(ctx, location)
+	return s.size(ctx, address{location: location})
+}
+
+func (s *Store) size(ctx context.Context, a address) (int64, error) {
+	t, err := a.find(ctx, s)
 	if err != nil {
-		return 0, &Error{Op: OpHead, Location: location, Err: err}
+		return 0, a.fail(OpHead, 0, 0, err)
 	}
 	var size int64
 	err = s.retry(ctx, func(int) error {
@@ -145,14 +163,14 @@ func (s *Store) Size(ctx context.Context, location string) (int64, error) {
 		})
 	})
 	if err != nil {
-		return 0, &Error{Op: OpHead, Location: location, Err: err}
+		return 0, a.fail(OpHead, 0, 0, err)
 	}
 	return size, nil
 }
 
 func (t target) size(ctx context.Context) (int64, error) {
 	if t.s3 != nil {
-		return t.s3.size(ctx, t.key)
+		return t.s3.size(ctx, t.key, t.version)
 	}
 	attrs, err := t.blob.Attributes(ctx, t.key)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 type target struct {
 	bucket
 	key string
+	// version is the one to read; empty for the current one.
+	version string
 }
 
 // resolve finds the bucket and key of a location.

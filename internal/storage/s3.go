@@ -27,9 +27,12 @@ func once(o *s3.Options) {
 	o.DisableLogOutputChecksumValidationSkipped = true
 }
 
-func (d *s3Direct) size(ctx context.Context, key string) (int64, error) {
-	out, err := d.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &d.bucket, Key: &key}, once)
+func (d *s3Direct) size(ctx context.Context, key, version string) (int64, error) {
+	out, err := d.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &d.bucket, Key: &key, VersionId: versionParameter(version)}, once)
 	if err != nil {
+		return 0, err
+	}
+	if err := checkVersion(version, out.VersionId); err != nil {
 		return 0, err
 	}
 	return aws.ToInt64(out.ContentLength), nil
@@ -59,12 +62,19 @@ func (d *s3Direct) remove(ctx context.Context, key string) error {
 	return err
 }
 
-// readHook makes a read through the portable layer use the exact key and no retries of the SDK.
-func readHook(key string) func(as func(any) bool) error {
+func versionParameter(version string) *string {
+	if version == "" {
+		return nil
+	}
+	return &version
+}
+
+// readHook makes a read through the portable layer use the exact key, the version and no retries of the SDK.
+func readHook(key, version string) func(as func(any) bool) error {
 	return func(as func(any) bool) error {
 		var in *s3.GetObjectInput
 		if as(&in) {
-			in.Key = &key
+			in.Key, in.VersionId = &key, versionParameter(version)
 		}
 		var options *[]func(*s3.Options)
 		if as(&options) {

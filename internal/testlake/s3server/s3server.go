@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -23,6 +24,7 @@ type Request struct {
 type Server struct {
 	URL string
 
+	backend *s3mem.Backend
 	healthy http.Handler
 
 	mu       sync.Mutex
@@ -32,17 +34,54 @@ type Server struct {
 
 // New starts a server with empty buckets for the time of a test.
 func New(t testing.TB, buckets ...string) *Server {
-	backend := s3mem.New()
+	backend := s3mem.New(s3mem.WithTimeSource(&clock{}))
 	for _, name := range buckets {
 		require.NoError(t, backend.CreateBucket(name))
 	}
-	s := &Server{healthy: gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()}
+	s := &Server{backend: backend, healthy: headVersions(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())}
 	s.Use(nil)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
+
+// KeepVersions switches the versioning of a bucket on: what is replaced or removed from now on can still be read.
+func (s *Server) KeepVersions(t testing.TB, bucket string) {
+	require.NoError(t, s.backend.SetVersioningConfiguration(bucket, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled}))
+}
+
+// headVersions answers a HEAD of a version like a GET of it, because the library answers it like one of the current one.
+func headVersions(library http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead && r.URL.Query().Has("versionId") {
+			r = r.Clone(r.Context())
+			r.Method = http.MethodGet
+		}
+		library.ServeHTTP(w, r)
+	})
+}
+
+// clock never shows the same millisecond twice, so that the versions of an object have an order.
+type clock struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+// Now implements gofakes3.TimeSource.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now().Truncate(time.Millisecond); now.After(c.last) {
+		c.last = now
+	} else {
+		c.last = c.last.Add(time.Millisecond)
+	}
+	return c.last.In(time.FixedZone("GMT", 0)) // as S3 writes it
+}
+
+// Since implements gofakes3.TimeSource.
+func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // Use puts something in front of the server from the next request on, and nothing when it is nil.
 func (s *Server) Use(middleware func(healthy http.Handler) http.Handler) {
