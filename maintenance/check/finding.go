@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -44,15 +43,6 @@ func (f *Finding) Damaged() bool {
 	return !known || issue.Damage()
 }
 
-// hint completes a hint with the names of this finding, and with the command that shows the bytes it is about.
-func (f *Finding) hint() string {
-	hint := strings.ReplaceAll(f.Hint, "TABLE", f.Table)
-	if f.Offset == nil || f.Length == nil || f.Effect == Waste {
-		return hint
-	}
-	return fmt.Sprintf("%s; dvcompactor inspect -c FILE --offset %d --length %d %s shows the deletion vector", hint, *f.Offset, *f.Length, f.Location)
-}
-
 // compare orders findings: worst effect first, then by issue and place.
 func compare(a, b Finding) int {
 	return cmp.Or(cmp.Compare(a.Effect.rank(), b.Effect.rank()), strings.Compare(a.Issue, b.Issue), strings.Compare(a.DataFile, b.DataFile),
@@ -79,6 +69,16 @@ type Count struct {
 	Effect   Effect `json:"effect"`
 	Findings int    `json:"findings"`
 	Rows     int64  `json:"rows"` // deleted rows concerned, as far as they are known
+}
+
+// alone returns the issues of which there is one finding.
+func alone(findings []Finding) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range findings {
+		_, several := out[f.Issue]
+		out[f.Issue] = !several
+	}
+	return out
 }
 
 // counts sums findings by issue and effect, in their order.

@@ -229,6 +229,7 @@ func TestOldPuffinFilesThatNoSnapshotReferencesAreOrphans(t *testing.T) {
 	l.Commit(forge.Change{Add: forge.Files(one(l, 1, 2)...), Remove: gone(old[0])})
 	l.Put(l.At+"/data/left-over.puffin", []byte("x"))
 	l.Put(l.At+"/data/left-over.parquet", []byte("x"))
+	l.Put(l.At+"/metadata/dvcompactor/repair/1/copied.puffin", []byte("x")) // kept on purpose
 	o := everything()
 	assert.Empty(t, issues(l.check(o)), "it may be of a commit under way")
 	o.Now = func() time.Time { return time.Now().Add(100 * time.Hour) }

@@ -169,7 +169,6 @@ func (c *checker) add(f Finding) {
 	if f.Hint == "" {
 		f.Hint = issue.Hint
 	}
-	f.Hint = f.hint()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.findings = append(c.findings, f)
@@ -203,8 +202,11 @@ func (c *checker) finish() *Report {
 		r.Findings = []Finding{}
 	}
 	r.Counts = counts(r.Findings)
+	single := alone(r.Findings)
 	for i := range r.Findings {
-		r.Damaged = r.Damaged || r.Findings[i].Damaged()
+		f := &r.Findings[i]
+		f.Hint = f.hint(single[f.Issue])
+		r.Damaged = r.Damaged || f.Damaged()
 	}
 	return r
 }
