@@ -83,3 +83,16 @@ func TestHealthyTablesCloseToAFaultAreNotTakenForIt(t *testing.T) {
 		})
 	}
 }
+
+func TestEveryIssueHasADamagedTable(t *testing.T) {
+	t.Parallel()
+	made := map[string]bool{}
+	for _, c := range testdamage.All() {
+		for _, id := range c.Issues() {
+			made[id] = true
+		}
+	}
+	for _, issue := range check.Issues() {
+		assert.True(t, made[issue.ID], issue.ID)
+	}
+}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hint completes what an issue says is to be done about it: with the names of this finding, and with the commands that
-// mend it and that shows the bytes it is about where they are in question. alone says that no other finding is of its issue.
+// hint completes what an issue says is to be done about it: with the names of this finding, with the command that mends
+// it, and with the one that shows its bytes where they are in question. alone says that no other finding is of its issue.
 func (f *Finding) hint(alone bool) string {
 	parts := []string{strings.ReplaceAll(f.Hint, "TABLE", word(f.Table))}
 	if f.Repair != None {

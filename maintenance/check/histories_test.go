@@ -34,6 +34,10 @@ func (w *writer) step() {
 	case w.deleted[i] == nil: // nothing is left of it
 	case w.random.IntN(6) == 0:
 		w.drop(i)
+	case w.random.IntN(4) == 0:
+		w.compact(i)
+	case w.random.IntN(5) == 0:
+		w.move(i)
 	default:
 		w.remove(i)
 	}
@@ -45,11 +49,36 @@ func (w *writer) remove(i int) {
 		w.deleted[i] = append(w.deleted[i], p)
 		slices.Sort(w.deleted[i])
 	}
-	p := w.vector(i, w.deleted[i]...)
-	location, size, at := w.puffin(container{parts: []part{p}})
-	next := w.entry(i, location, size, at[0], p).Build()
+	next := w.write(i)
 	w.replace(w.old(i), next)
 	w.vectors[i] = next
+}
+
+// write writes the deletion vector of a data file.
+func (w *writer) write(i int) iceberg.DataFile {
+	p := w.vector(i, w.deleted[i]...)
+	location, size, at := w.puffin(container{parts: []part{p}})
+	return w.entry(i, location, size, at[0], p).Build()
+}
+
+// move writes a deletion vector to another Puffin file, which changes no rows.
+func (w *writer) move(i int) {
+	if old := w.old(i); len(old) > 0 {
+		w.vectors[i] = w.write(i)
+		w.rewrite(old, w.vectors[i])
+	}
+}
+
+// compact writes what is left of a data file to a new one, and removes the old deletion vector at once or later.
+func (w *writer) compact(i int) {
+	left := w.DataFile("", 0, nil, w.data[i].Count()-int64(len(w.deleted[i])))
+	if old := w.old(i); w.random.IntN(2) == 0 {
+		w.rewrite(append(old, w.data[i]), left)
+	} else {
+		w.rewrite([]iceberg.DataFile{w.data[i]}, left)
+		w.rewrite(old)
+	}
+	w.data[i], w.deleted[i], w.vectors[i] = left, []int64{}, nil
 }
 
 // drop removes a data file with its deletion vector, or leaves that to another snapshot.

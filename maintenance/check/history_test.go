@@ -151,6 +151,39 @@ func TestDroppedDeletesThatRecordsShow(t *testing.T) {
 		})},
 		{"a migration", nil, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1, 2), l.vector(1, 5)} }))},
 		{"a migration that lost a record", rewritten, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1), l.vector(1, 5)} }))},
+		{"a vector for another that lacks a position", rewritten, after(3, vectorOf(1, 2), func(l *lab, old []iceberg.DataFile) { l.replace(old, one(l, 2, 3)...) })},
+		{"a vector for another that lacks a position, which was deleted again later", nil, after(3, vectorOf(1, 2), func(l *lab, old []iceberg.DataFile) {
+			lacking := one(l, 2, 3)
+			l.replace(old, lacking...)
+			l.replace(lacking, one(l, 1, 2, 3)...)
+		})},
+		{"a vector for another that lacks a position that the data file does not have", nil, after(3, vectorOf(1, rows), func(l *lab, old []iceberg.DataFile) {
+			l.replace(old, one(l, 1)...)
+		})},
+		{"a vector for one that cannot be read", []string{"dv-corrupt"}, after(3, vectorOf(1, 2), func(l *lab, old []iceberg.DataFile) {
+			p := l.vector(0, 2, 3)
+			p.blob[len(p.blob)-1]++
+			l.replace(old, l.put(container{parts: []part{p}})...)
+		})},
+		{"one of a data file, and a vector of another data file was added", lost, after(3, vectorOf(1), func(l *lab, old []iceberg.DataFile) {
+			p := l.vector(1, 3)
+			location, size, at := l.puffin(container{parts: []part{p}})
+			l.replace(old, l.entry(1, location, size, at[0], p).Build())
+		})},
+		{"a position delete file, and another was added in another partition", lost, func(t *testing.T) *lab {
+			l := newRegions(t, 2)
+			old := l.deletesOf(l.at(0, 1))
+			l.add(old...)
+			l.replace(old, l.PositionDeletes(0, in(2), l.at(1, 1)).Build())
+			return l
+		}},
+		{"a position delete file, and another was added in its partition", rewritten, func(t *testing.T) *lab {
+			l := newRegions(t, 2)
+			old := l.deletesOf(l.at(0, 1))
+			l.add(old...)
+			l.replace(old, l.deletesOf(l.at(0, 2))...)
+			return l
+		}},
 		{"a migration that forgot a data file", lost, after(2, shared, migrated(func(l *lab) []part { return []part{l.vector(0, 1, 2)} }))},
 	})
 }
@@ -172,6 +205,42 @@ func TestADroppedDeleteFileNamesItsRows(t *testing.T) {
 		assert.Contains(t, f.Detail, fmt.Sprint(dropper.SnapshotID))
 	}
 	assert.True(t, r.Damaged)
+}
+
+func TestALostPositionIsOfTheSnapshotThatLostIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	chain := [][]iceberg.DataFile{one(l, 1, 2), one(l, 2, 3), one(l, 2, 3, 4)}
+	l.add(chain[0]...)
+	culprit := l.replace(chain[0], chain[1]...)
+	l.replace(chain[1], chain[2]...)
+	o := everything()
+	o.Positions = true
+	r := l.check(o)
+	require.Equal(t, []string{"delete-lost-in-rewrite"}, issues(r))
+	f := r.Findings[0]
+	assert.Equal(t, []int64{1}, f.Positions.ToSlice())
+	assert.Equal(t, chain[0][0].FilePath(), f.Location)
+	assert.Contains(t, f.Detail, fmt.Sprintf("snapshot %d ", culprit.SnapshotID))
+	assert.Empty(t, l.check(check.Options{}).Findings, "manifests do not show it")
+	o.Issues = []string{"delete-dropped"}
+	assert.Empty(t, l.check(o).Findings)
+}
+
+func TestADataFileMayLosePositionsInTwoWays(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 2)
+	old := append(l.deletesOf(l.at(0, 1), l.at(0, 2)), l.deletesOf(l.at(0, 3))...)
+	l.add(old...)
+	l.replace(old[:1], l.deletesOf(l.at(0, 1))...)
+	l.replace(old[1:])
+	o := everything()
+	o.Positions = true
+	byIssue := map[string][]int64{}
+	for _, f := range l.check(o).Findings {
+		byIssue[f.Issue] = f.Positions.ToSlice()
+	}
+	assert.Equal(t, map[string][]int64{"delete-dropped": {3}, "delete-lost-in-rewrite": {2}}, byIssue)
 }
 
 func TestARollBackIsNoLoss(t *testing.T) {
