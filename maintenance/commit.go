@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -217,6 +218,7 @@ func (c *committer) snapshotChange(ch *change) snapshot.Change {
 			Data: v.file, Seq: v.seq, Puffin: v.puffin.location, PuffinSize: v.puffin.size, Offset: v.offset, Length: v.length, Cardinality: v.cardinality,
 		})
 	}
+	maps.Copy(out.Summary, ch.summary)
 	if len(ch.add) > 0 {
 		out.Summary["dvcompactor.digest"] = tableDigest(ch.add)
 	}

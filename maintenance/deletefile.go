@@ -33,12 +33,12 @@ func (w *writer) encodeDeletes(ctx context.Context, location string, positions m
 	if err != nil {
 		return positiondelete.Written{}, 0, err
 	}
-	sized := &countingWriter{w: out}
-	written, err := positiondelete.Write(sized, sortedPositions(positions))
+	written, err := positiondelete.Write(out, sortedPositions(positions))
 	if err != nil {
 		return written, 0, errors.Join(err, out.Abort())
 	}
-	return written, sized.n, out.Close()
+	size := out.Size()
+	return written, size, out.Close()
 }
 
 // sortedPositions gives the positions of data files in the order of their paths.
@@ -76,17 +76,4 @@ func (w *writer) proveDeletes(ctx context.Context, f snapshot.NewPositionDeletes
 		return fmt.Errorf("%w: it has records of %s", ErrProof, path)
 	}
 	return nil
-}
-
-// countingWriter counts the bytes that were written.
-type countingWriter struct {
-	w interface{ Write([]byte) (int, error) }
-	n int64
-}
-
-// Write implements io.Writer.
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

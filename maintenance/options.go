@@ -123,6 +123,9 @@ func Encrypted(meta table.Metadata) error {
 	return nil
 }
 
+// Refused says why a branch of a table may not be touched, before anything else of it is read: ErrRefusedTable, or nil.
+func Refused(t *catalog.Table, ref string) error { return refuse(t, Options{Ref: ref}) }
+
 // refuse says why a table may not be touched, before anything else of it is read.
 func refuse(t *catalog.Table, o Options) error {
 	no := func(format string, args ...any) error {

@@ -37,10 +37,13 @@ type Patch struct {
 	Repaired map[string]bool
 	// Watched are the data files that the patch is about, and Absent the paths of which it rests on that they are not live.
 	// When another writer changes any of this the patch is stale.
-	Watched   []*snapshot.DataFile
-	Absent    map[string]bool
+	Watched []*snapshot.DataFile
+	Absent  map[string]bool
+	// Targets are, of position delete files that go, the data files whose new deletion vectors hold their records.
+	Targets   map[snapshot.FileID][]*snapshot.DataFile
 	Operation table.Operation
-	Tag       string // to put on the snapshot before, in the same commit; "" for none
+	Summary   map[string]string // further entries of the snapshot summary
+	Tag       string            // to put on the snapshot before, in the same commit; "" for none
 	// Inspect is shown the table as it would be before each commit. An error prevents the commit. It may be nil.
 	Inspect func(context.Context, *catalog.Table) error
 }
@@ -100,7 +103,7 @@ func (p *Patch) work(ctx context.Context, cat Catalog, t *catalog.Table, plan *P
 func (p *Patch) write(ctx context.Context, w *writer) (*change, error) {
 	ch := &change{
 		remove: map[snapshot.FileID]bool{}, rewrite: map[string]bool{}, operation: p.Operation, totals: p.Totals, tag: p.Tag,
-		repaired: maps.Clone(p.Repaired), corrects: len(p.Corrected) > 0, inspect: p.Inspect,
+		repaired: maps.Clone(p.Repaired), targets: p.Targets, summary: p.Summary, corrects: len(p.Corrected) > 0, inspect: p.Inspect,
 	}
 	for _, d := range p.Remove {
 		ch.remove[d.FileID] = true

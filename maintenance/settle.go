@@ -12,10 +12,10 @@ import (
 
 // results are what merging and writing produced.
 type results struct {
-	written map[*snapshot.DataFile]*vector
-	kept    map[*snapshot.DataFile]bool // the existing deletion vector holds every position delete
-	facts   []*facts                    // in a fixed order
-	sel     *selection
+	written   map[*snapshot.DataFile]*vector
+	kept      map[*snapshot.DataFile]bool // the existing deletion vector holds every position delete
+	facts     []*facts                    // in a fixed order
+	sel       *selection
 	newcomers *newcomers
 }
 
@@ -45,11 +45,12 @@ type change struct {
 
 	operation table.Operation // default "replace"
 	addFiles  []snapshot.NewPositionDeletes
-	rewrite   map[string]bool  // delete manifests to write anew although none of their entries goes
-	totals    map[string]int64 // of the summary, counted anew; nil to carry the parent's forward
-	tag       string           // to put on the parent, "" for none
-	repaired  map[string]bool  // data files whose deletes change on purpose
-	corrects  bool             // the new manifest list says other things of some manifest than the old one
+	rewrite   map[string]bool   // delete manifests to write anew although none of their entries goes
+	totals    map[string]int64  // of the summary, counted anew; nil to carry the parent's forward
+	summary   map[string]string // further entries of the summary
+	tag       string            // to put on the parent, "" for none
+	repaired  map[string]bool   // data files whose deletes change on purpose
+	corrects  bool              // the new manifest list says other things of some manifest than the old one
 	// inspect is shown the table as it would be before each commit; nil when nobody has to agree.
 	inspect func(context.Context, *catalog.Table) error
 }

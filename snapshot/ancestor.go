@@ -33,3 +33,23 @@ func LiveEntries(ctx context.Context, files iceio.IO, m iceberg.ManifestFile, ea
 	}
 	return found.Err == nil && len(found.Odd) == 0, nil
 }
+
+// DeleteOf returns what an entry says of a position delete file or deletion vector, nil for one of another kind. Its group
+// has a key and nothing else.
+func DeleteOf(e iceberg.ManifestEntry) (*DeleteFile, error) {
+	f := e.DataFile()
+	if f.ContentType() != iceberg.EntryContentPosDeletes {
+		return nil, nil
+	}
+	key, err := PartitionOf(f)
+	if err != nil {
+		return nil, err
+	}
+	d := &DeleteFile{
+		FileID: fileID(f), Format: f.FileFormat(), Group: &Group{Key: key}, Seq: e.SequenceNum(), Records: f.Count(), Size: f.FileSizeBytes(), SnapshotID: e.SnapshotID(),
+	}
+	if r := f.ReferencedDataFile(); r != nil {
+		d.Referenced = *r
+	}
+	return d, nil
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/dvcompactor/dvcompactor/maintenance/repair"
 )
 
 // Code is the exit code of the process.
@@ -184,6 +185,9 @@ func kinds() []kind {
 		{maintenance.ErrRefusedTable, Refused, "refused"},
 		{catalog.ErrFormatVersion, Refused, "refused"},
 		{storage.ErrInvalidLocation, Refused, "refused"},
+		{repair.ErrConfirm, Refused, "confirm"},
+		{repair.ErrNoRepair, Refused, "no-repair"},
+		{repair.ErrOptions, Usage, "usage"},
 		{maintenance.ErrNoRef, NotFound, "not-found"},
 		{catalog.ErrNotFound, NotFound, "not-found"},
 	}

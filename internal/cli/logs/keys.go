@@ -20,6 +20,7 @@ const (
 	Attempts       = "attempts"
 	Damaged        = "damaged"
 	Findings       = "findings"
+	RestoredRows   = "restored_rows"
 	Requests       = "requests"
 	BytesRead      = "bytes_read"
 	BytesWritten   = "bytes_written"

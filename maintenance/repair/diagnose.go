@@ -1,0 +1,189 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/dvcompactor/dvcompactor/maintenance/check"
+	"github.com/dvcompactor/dvcompactor/puffin"
+	"github.com/dvcompactor/dvcompactor/snapshot"
+)
+
+// repairer is one attempt at a repair: what was found, what is chosen of it, and what is to be done.
+type repairer struct {
+	options Options
+	table   *catalog.Table
+	found   *check.Report
+	chosen  map[*check.Finding]bool
+	skipped []maintenance.Skip // asked for, and not to be repaired
+
+	corrected map[string]iceberg.ManifestFile // what the manifest list should say, by location
+	state     *snapshot.State
+
+	patients map[string]*patient                         // by data file
+	siblings []*snapshot.DataFile                        // whose sound deletion vectors move with their Puffin file
+	wrong    map[*snapshot.DeleteFile]*wrongFile         // position delete files whose records get another form
+	gone     map[*snapshot.DeleteFile]*departure         // entries that go
+	watched  map[*snapshot.DataFile]bool                 // data files that the repair rests on without changing them
+	absent   map[string]bool                             // paths that are not live
+	rewrite  map[string]bool                             // manifests
+	totals   map[string]int64                            // of the snapshot summary
+	older    map[string][]*snapshot.DeleteFile           // deletes of ancestors, by data file
+	blobs    map[string]map[string][]puffin.BlobMetadata // deletion vectors in footers, by location and data file
+}
+
+// patient is a data file whose deletes are worked out anew.
+type patient struct {
+	file     *snapshot.DataFile
+	findings []*check.Finding
+	vectors  []*snapshot.DeleteFile // entries that are its, or mean it: they all go
+	faults   map[*snapshot.DeleteFile]map[string]*check.Finding
+	deletes  []*wrongFile // position delete files with records of it that are read as they were meant
+	lost     *puffin.Bitmap
+}
+
+// departure is why an entry goes without another one in its place, and the rows that come back because of it.
+type departure struct {
+	finding  *check.Finding // nil for one that goes because it would be left alone in its Puffin file
+	restored int64
+}
+
+// has says whether one of the findings that are repaired is of an issue.
+func (p *patient) has(issue string) bool {
+	return slices.ContainsFunc(p.findings, func(f *check.Finding) bool { return f.Issue == issue })
+}
+
+// diagnose checks a table and sorts out what is to be done. It changes nothing.
+func diagnose(ctx context.Context, t *catalog.Table, o Options) (*repairer, error) {
+	if err := maintenance.Refused(t, o.Ref); err != nil {
+		return nil, err
+	}
+	found, err := check.Run(ctx, t, o.check())
+	if err != nil {
+		return nil, err
+	}
+	r := &repairer{
+		options: o, table: t, found: found, chosen: map[*check.Finding]bool{}, corrected: map[string]iceberg.ManifestFile{},
+		patients: map[string]*patient{}, wrong: map[*snapshot.DeleteFile]*wrongFile{}, gone: map[*snapshot.DeleteFile]*departure{},
+		watched: map[*snapshot.DataFile]bool{}, absent: map[string]bool{}, rewrite: map[string]bool{},
+		older: map[string][]*snapshot.DeleteFile{}, blobs: map[string]map[string][]puffin.BlobMetadata{},
+	}
+	if r.choose(); len(r.chosen) == 0 {
+		return r, nil
+	}
+	for _, step := range []func(context.Context) error{r.correct, r.load, r.assign, r.together, r.ancestors} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name(), err)
+		}
+	}
+	return r, nil
+}
+
+// choose picks the findings to repair.
+func (r *repairer) choose() {
+	for i := range r.found.Findings {
+		f := &r.found.Findings[i]
+		if !r.options.selects(f) {
+			continue
+		}
+		how := treatmentOf(f.Issue)
+		if how == ofNearMiss {
+			if live, ok := r.options.meaning(f.Actual); ok && live == f.Expected {
+				f.Repair = check.Fix
+			}
+		}
+		if how == nothing || f.Repair == check.None {
+			r.skipped = append(r.skipped, maintenance.Skip{Reason: f.Issue, DataFile: f.DataFile, Location: f.Location, Detail: f.Detail, Hint: f.Hint})
+			continue
+		}
+		r.chosen[f] = true
+	}
+}
+
+// each goes over the chosen findings in their order.
+func (r *repairer) each(do func(*check.Finding) error) error {
+	for i := range r.found.Findings {
+		if f := &r.found.Findings[i]; r.chosen[f] {
+			if err := do(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cannot is the error that a finding is not repaired.
+func cannot(f *check.Finding, format string, args ...any) error {
+	at := f.DataFile
+	if at == "" {
+		at = f.Location
+	}
+	return fmt.Errorf("%w: %s of %s: %w", ErrNoRepair, f.Issue, at, fmt.Errorf(format, args...))
+}
+
+// correct reads the manifests that the manifest list describes wrongly, and works out what it should say.
+func (r *repairer) correct(ctx context.Context) error {
+	head := r.table.Metadata.SnapshotByName(r.options.Ref)
+	files := r.table.Store.FileIO(ctx)
+	return r.each(func(f *check.Finding) error {
+		if f.Issue != "manifest-summary" || r.corrected[f.Location] != nil {
+			return nil
+		}
+		listed, whole, err := snapshot.Listed(ctx, files, head)
+		if err != nil || !whole {
+			return errors.Join(err, cannot(f, "the manifest list cannot be read"))
+		}
+		i := slices.IndexFunc(listed, func(m iceberg.ManifestFile) bool { return m.FilePath() == f.Location })
+		if i < 0 {
+			return cannot(f, "the manifest list does not have it")
+		}
+		r.corrected[f.Location], err = snapshot.Recount(ctx, files, listed[i])
+		return err
+	})
+}
+
+// load reads the state strictly, with every data file that a finding is about.
+func (r *repairer) load(ctx context.Context) error {
+	named := map[string]bool{}
+	_ = r.each(func(f *check.Finding) error {
+		named[f.DataFile] = true
+		return nil
+	})
+	delete(named, "")
+	if err := r.read(ctx, named); err != nil {
+		return err
+	}
+	known := len(named)
+	if err := r.each(func(f *check.Finding) error { return r.pathsOf(ctx, f, named) }); err != nil {
+		return err
+	}
+	if len(named) == known {
+		return r.bindDeletes()
+	}
+	r.wrong = map[*snapshot.DeleteFile]*wrongFile{}
+	if err := r.read(ctx, named); err != nil {
+		return err
+	}
+	if err := r.each(func(f *check.Finding) error { return r.pathsOf(ctx, f, named) }); err != nil {
+		return err
+	}
+	return r.bindDeletes()
+}
+
+func (r *repairer) read(ctx context.Context, named map[string]bool) error {
+	head := r.table.Metadata.SnapshotByName(r.options.Ref)
+	state, err := snapshot.Load(ctx, r.table.Store.FileIO(ctx), r.table.Metadata, head, snapshot.LoadOptions{
+		Parallelism: r.options.Parallelism, Corrected: r.corrected, Named: maps.Clone(named),
+	})
+	if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, snapshot.ErrPartitionValue) || errors.Is(err, snapshot.ErrMetadata) {
+		return fmt.Errorf("%w: %w; other findings of the check may say why, to be repaired together with this one", ErrNoRepair, err)
+	}
+	r.state = state
+	return err
+}
