@@ -33,7 +33,7 @@ func newRepair(e env) *cobra.Command {
 		Short: "Mend damaged deletes that check found",
 		Long: paragraphs(
 			"Checks the table, works out the right deletes of each data file that has one of the issues, and says what it would do: the deleted rows of each data file before and after, the entries that go, the rows that come back. Nothing is changed without --apply.",
-			"With --apply it copies what is damaged to metadata/dvcompactor/repair/ of the table, writes new deletion vectors (position delete files in a table of format version 2), checks the result, and commits one snapshot, whose operation is replace when no reader's answer changes and else delete. The snapshot before stays, with a tag if --tag says so, and the statement that goes back to it is printed. Data files and old snapshots are not touched.",
+			"With --apply it copies what is damaged to metadata/dvcompactor/repair/ of the table, writes new deletion vectors (position delete files in a table of format version 2), checks the result, and commits one snapshot, whose operation is replace when no reader's answer changes and else delete. The snapshot before stays, with a tag if --tag says so, and the statement that goes back to it is printed. By itself the tag is left out where readers fail on that snapshot, unless rows come back. Data files and old snapshots are not touched.",
 			"A damaged deletion vector is recovered from another version of its object or from older snapshots, when these account for every position. Otherwise rows come back: then nothing is done until --restore-rows confirms how many.",
 			"A data file with several issues needs all of them named. --file chooses one data file, delete file or manifest, and with #OFFSET one deletion vector in a Puffin file."),
 		Args: cobra.ExactArgs(1),
@@ -42,11 +42,11 @@ func newRepair(e env) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&v.flags.ref, "ref", "", "`branch` to repair (default main)")
 	f.StringSliceVar(&v.issues, "issue", nil, "`ids` of the issues to repair, as check names them")
-	f.StringVar(&v.file, "file", "", "only findings about this data file or object; `PATH` or PATH#OFFSET")
+	f.StringVar(&v.file, "file", "", "only findings about this data file or object: `PATH` or PATH#OFFSET")
 	f.BoolVar(&v.apply, "apply", false, "do it")
 	f.Int64Var(&v.rows, "restore-rows", 0, "agree that this `number` of deleted rows comes back")
-	f.StringArrayVar(&v.aliases, "alias", nil, "locations that begin with FROM are those that begin with TO: `FROM=TO`, as s3a://=s3://; may be repeated")
-	f.StringVar(&v.tag, "tag", string(repair.TagAuto), "`when` to put a tag on the snapshot before, so that expiry keeps it: always, never, or auto, which is unless readers fail on it")
+	f.StringArrayVar(&v.aliases, "alias", nil, "`FROM=TO`: what begins with FROM is what begins with TO, as s3a://=s3://")
+	f.StringVar(&v.tag, "tag", string(repair.TagAuto), "`when` to tag the snapshot before: always, never, auto")
 	v.flags.resources(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("issue", completeIssues)
 	_ = cmd.MarkFlagRequired("issue")
