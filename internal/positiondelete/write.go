@@ -94,10 +94,7 @@ func newEncoder(w io.Writer) (*encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &encoder{
-		file:  out,
-		paths: make([]parquet.ByteArray, 0, batchRows), positions: make([]int64, 0, batchRows),
-	}, nil
+	return &encoder{file: out}, nil
 }
 
 // fileSchema returns the two required columns with their reserved field ids.
