@@ -49,7 +49,7 @@ func All() []Case {
 	var out []Case
 	for _, faults := range [][]fault{
 		setFaults(), resurrections(), danglings(), entryFaults(), unboundFaults(), manifestFaults(), objectFaults(), containerFaults(), boundFaults(), blobFaults(), countFaults(),
-		recordFaults(), positionFaults(), deleteFaults(), historyFaults(), doubleFaults(),
+		recordFaults(), positionFaults(), deleteFaults(), historyFaults(), rewriteFaults(), doubleFaults(),
 	} {
 		for _, f := range faults {
 			out = append(out, f.cases()...)

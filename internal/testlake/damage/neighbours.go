@@ -186,5 +186,26 @@ func pastNeighbours(near nearby) []fault {
 			l.Update(table.NewSetSnapshotRefUpdate(l.ref, before, table.BranchRef, -1, -1, -1))
 			l.commit(l.DataFile("", 0, l.data[0].Partition(), rowsOf))
 		}, "puffin-orphan"),
+		near("delete-lost-in-rewrite", "a vector whose lost position was deleted again", aloneShapes()[:3], func(l *lab) {
+			smaller := l.smaller()
+			l.replace(l.vectorsBefore(), smaller...)
+			l.replace(smaller, l.another(l.shape.positions...)...)
+		}),
+		near("rows-resurrected", "a data file without the rows that a vector deleted", aloneShapes()[:2], func(l *lab) {
+			old := append(l.vectorsBefore(), l.data[0])
+			f := l.DataFile("", 0, l.data[0].Partition(), l.shape.rows-int64(len(l.shape.positions)))
+			l.change(forge.Change{Operation: table.OpReplace, Add: forge.Files(f), Remove: same(old...)})
+		}),
+		near("puffin-colifetime", "vectors whose Puffin file also has one that no snapshot has", partShapes()[1:2], func(l *lab) {
+			l.commit(l.vector(hurt{}, l.shape.positions...)[1:]...)
+		}),
+		near("lineage-damage", "a data file that says the ids it would inherit", single(), func(l *lab) {
+			l.commit(l.NumberedDataFile("", 0, nil, rowsOf, 3*rowsOf))
+		}),
+		near("dv-fields-missing", "a position delete file, which has no offset", bothShapes(), func(l *lab) { l.deleting(l.bounded()) }),
+		near("dv-cardinality", "a vector", vectorShapes(), hurting(hurt{})),
+		near("file-size", "a vector in a Puffin file with a dead blob", vectorShapes()[1:2], func(l *lab) {
+			l.commit(l.vector(hurt{}, l.shape.positions...)[1:]...)
+		}),
 	}
 }
