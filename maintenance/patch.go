@@ -15,6 +15,10 @@ import (
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
+// RepairKey is the key of the snapshot summary under which a repair lists the issues that it mended. What such a snapshot
+// does to the deletes of data files is on purpose.
+const RepairKey = "dvcompactor.repair"
+
 // Patch is a change of the deletes of one branch that was worked out elsewhere. It goes the way of every other change:
 // what it adds is written and proved, the commit loop settles conflicts and unknown outcomes, the verification reads the
 // result back.

@@ -46,7 +46,7 @@ func (h *history) parentCount(s *step, path uint64) vectorCount {
 // conserves says whether the child may not have changed any row, and manifests can tell whether it did: in neither of the
 // two are there position or equality delete files, of which only reading them tells what they delete.
 func (h *history) conserves(s *step) bool {
-	if s.child.Summary == nil || s.child.Summary.Operation != table.OpReplace || !h.options.wants("rows-resurrected") {
+	if s.repairs() || s.child.Summary == nil || s.child.Summary.Operation != table.OpReplace || !h.options.wants("rows-resurrected") {
 		return false
 	}
 	return !slices.ContainsFunc(slices.Concat(s.before, s.after), func(m iceberg.ManifestFile) bool { return h.seen.mixed[m.FilePath()] })

@@ -124,7 +124,7 @@ func (all *targets) of(d *drop) []*target {
 // number to which the delete file applied.
 func (d *drop) deleted(t *target) bool {
 	older := t.fileSeq >= 0 && t.fileSeq < d.child.SequenceNumber
-	return older && !t.Twice && (d.Referenced == "" || d.Referenced == t.Path) && t.Group.Key == d.Group.Key && t.Seq <= d.Seq
+	return older && !t.Twice && !d.settled[t.Path] && (d.Referenced == "" || d.Referenced == t.Path) && t.Group.Key == d.Group.Key && t.Seq <= d.Seq
 }
 
 // instead returns what may delete rows of a data file in the head. A deletion vector that names no data file may be its.

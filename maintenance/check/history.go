@@ -21,6 +21,7 @@ type history struct {
 	puffins  map[string][]*snapshot.DeleteFile        // live deletion vectors by Puffin file
 	retired  map[string]string                        // by Puffin file of them: data file of a deletion vector that is live no more
 	counts   vectorCounts                             // of the snapshot that the walk has reached
+	settled  map[string]bool                          // data files that repairs decided about; never changed, but replaced
 }
 
 // ancestors finds what snapshots did to the deletes, rows and row ids of their parents.
@@ -95,9 +96,13 @@ func (h *history) compare(ctx context.Context, s *step) (bool, error) {
 	if err := h.resurrected(ctx, s.gone, s.after); err != nil {
 		return false, err
 	}
+	if s.repairs() {
+		h.settle(s)
+	}
 	for _, d := range slices.SortedFunc(maps.Values(s.gone), byPlace) {
 		h.retire(d)
-		if d.Records > 0 && (!d.taken() || h.options.Level >= Vectors && h.options.wants("delete-lost-in-rewrite")) {
+		d.settled = h.settled
+		if d.Records > 0 && !s.repairs() && (!d.taken() || h.options.Level >= Vectors && h.options.wants("delete-lost-in-rewrite")) {
 			h.drops = append(h.drops, d)
 		}
 	}
@@ -106,6 +111,19 @@ func (h *history) compare(ctx context.Context, s *step) (bool, error) {
 	}
 	h.counts.back(s)
 	return true, nil
+}
+
+// settle notes the data files whose deletes a repair decided about. What they had before says nothing any more about what
+// is right: it was damaged, or an operator agreed to lose it.
+func (h *history) settle(s *step) {
+	h.settled = maps.Clone(h.settled)
+	if h.settled == nil {
+		h.settled = map[string]bool{}
+	}
+	maps.Copy(h.settled, s.touched)
+	for _, d := range s.gone {
+		h.settled[d.Referenced] = true
+	}
 }
 
 // resurrected reports deletion vectors that a child dropped and that the head lists in the same entry. That of a vector

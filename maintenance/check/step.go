@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -29,6 +30,7 @@ type drop struct {
 	child                *table.Snapshot // which dropped it
 	instead              *replacements   // what the child added
 	kept                 bool            // the child lists it in another manifest
+	settled              map[string]bool // data files that a later repair decided about
 }
 
 // replacements are what the delete files that a snapshot added are about.
@@ -43,6 +45,11 @@ func newStep(child, parent *table.Snapshot, before, after []iceberg.ManifestFile
 		child: child, parent: parent, before: before, after: after, gone: map[snapshot.FileID]*drop{}, touched: map[string]bool{}, out: vectorCounts{}, in: vectorCounts{},
 		instead: &replacements{vectors: map[string]bool{}, paths: map[string]bool{}, groups: map[snapshot.GroupKey]bool{}},
 	}
+}
+
+// repairs says whether the child is a repair: what it does to deletes is on purpose.
+func (s *step) repairs() bool {
+	return s.child.Summary != nil && s.child.Summary.Properties[maintenance.RepairKey] != ""
 }
 
 // lose notes a delete file of a manifest that only the parent lists.

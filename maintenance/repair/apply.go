@@ -45,7 +45,7 @@ func (r *repairer) patch(report *Report) *maintenance.Patch {
 		ID: report.PlanID, Action: Action, Ref: r.options.Ref, State: r.state, Corrected: r.corrected, Remove: r.removed(),
 		Rewrite: slices.Sorted(maps.Keys(r.rewrite)), Totals: r.totals, Repaired: map[string]bool{}, Absent: r.absent,
 		Targets: map[snapshot.FileID][]*snapshot.DataFile{}, Operation: table.Operation(report.Operation), Tag: report.Tag, Inspect: r.inspect,
-		Summary: map[string]string{"dvcompactor.repair": strings.Join(r.issues(), ",")},
+		Summary: map[string]string{maintenance.RepairKey: strings.Join(r.issues(), ",")},
 	}
 	if report.NeedsConfirmation {
 		p.Summary["dvcompactor.restored-rows"] = fmt.Sprint(report.RestoreRows)

@@ -176,6 +176,9 @@ func (r *repairer) assignObject(ctx context.Context, f *check.Finding) error {
 
 // assignEntry is for entries that go.
 func (r *repairer) assignEntry(f *check.Finding) error {
+	if r.restored[f.Location] != nil {
+		return r.assignDeletes(f)
+	}
 	found := false
 	for d := range r.state.Deletes() {
 		if d.Path != f.Location || f.Offset != nil && (d.Offset != *f.Offset || f.Length == nil || d.Length != *f.Length) {

@@ -22,6 +22,7 @@ type wrongFile struct {
 	entry    *snapshot.DeleteFile
 	findings []*check.Finding
 	paths    map[string]bool               // that its records name
+	note     string                        // where the records come from, when not from the file as it is
 	nulls    int64                         // records that are lost because their path or position is null
 	targets  map[string]*snapshot.DataFile // data files that the records were meant for, by the path in them
 }
@@ -42,15 +43,22 @@ func (r *repairer) pathsOf(ctx context.Context, f *check.Finding, named map[stri
 	switch treatmentOf(f.Issue) {
 	case ofDeletes, ofObject, ofNearMiss:
 	default:
-		return nil
+		if f.Issue != "delete-unreadable" {
+			return nil
+		}
 	}
 	for _, d := range r.state.PositionDeletes {
 		if d.Path != f.Location {
 			continue
 		}
+		if f.Issue == "delete-unreadable" {
+			if found, err := r.restore(ctx, d, f); !found || err != nil {
+				return err
+			}
+		}
 		w := r.wrong[d]
 		if w == nil {
-			w = &wrongFile{entry: d, paths: map[string]bool{}, targets: map[string]*snapshot.DataFile{}}
+			w = &wrongFile{entry: d, note: r.notes[d.Path], paths: map[string]bool{}, targets: map[string]*snapshot.DataFile{}}
 			r.wrong[d] = w
 			if err := r.readPaths(ctx, w, f); err != nil {
 				return err
@@ -85,7 +93,26 @@ func (r *repairer) readPaths(ctx context.Context, w *wrongFile, f *check.Finding
 	return nil
 }
 
+// restore looks for a version of an unreadable position delete file that can be read: then its records are not lost.
+func (r *repairer) restore(ctx context.Context, d *snapshot.DeleteFile, f *check.Finding) (bool, error) {
+	if r.restored[d.Path] != nil {
+		return true, nil
+	}
+	object, note, err := r.readableVersion(ctx, d)
+	if object == nil || err != nil {
+		return false, err
+	}
+	r.restored[d.Path] = object
+	r.notes[d.Path] = note
+	f.Repair = check.Fix
+	return true, nil
+}
+
+// source is where to read a position delete file: an older version of one that cannot be read.
 func (r *repairer) source(d *snapshot.DeleteFile) positiondelete.File {
+	if object := r.restored[d.Path]; object != nil {
+		return positiondelete.File{Location: d.Path, Source: object}
+	}
 	return positiondelete.File{Location: d.Path, Source: r.table.Store.Object(d.Path, 0), Size: d.Size}
 }
 

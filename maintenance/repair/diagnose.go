@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/dvcompactor/dvcompactor/puffin"
@@ -31,6 +32,8 @@ type repairer struct {
 	wrong    map[*snapshot.DeleteFile]*wrongFile         // position delete files whose records get another form
 	gone     map[*snapshot.DeleteFile]*departure         // entries that go
 	watched  map[*snapshot.DataFile]bool                 // data files that the repair rests on without changing them
+	restored map[string]*storage.Object                  // older versions of position delete files that cannot be read, by location
+	notes    map[string]string                           // what they are
 	absent   map[string]bool                             // paths that are not live
 	rewrite  map[string]bool                             // manifests
 	totals   map[string]int64                            // of the snapshot summary
@@ -71,7 +74,7 @@ func diagnose(ctx context.Context, t *catalog.Table, o Options) (*repairer, erro
 	r := &repairer{
 		options: o, table: t, found: found, chosen: map[*check.Finding]bool{}, corrected: map[string]iceberg.ManifestFile{},
 		patients: map[string]*patient{}, wrong: map[*snapshot.DeleteFile]*wrongFile{}, gone: map[*snapshot.DeleteFile]*departure{},
-		watched: map[*snapshot.DataFile]bool{}, absent: map[string]bool{}, rewrite: map[string]bool{},
+		restored: map[string]*storage.Object{}, notes: map[string]string{}, watched: map[*snapshot.DataFile]bool{}, absent: map[string]bool{}, rewrite: map[string]bool{},
 		older: map[string][]*snapshot.DeleteFile{}, blobs: map[string]map[string][]puffin.BlobMetadata{},
 	}
 	if r.choose(); len(r.chosen) == 0 {

@@ -61,8 +61,8 @@ type Options struct {
 	RestoreRows *int64
 	Aliases     []Alias
 	Tag         Tagging // default TagAuto
-	Memory      int64 // bytes for bitmaps; default 512 MiB
-	Parallelism int   // default: number of CPUs
+	Memory      int64   // bytes for bitmaps; default 512 MiB
+	Parallelism int     // default: number of CPUs
 	Version     string
 	Retry       maintenance.Retry
 	Progress    maintenance.Progress

@@ -160,6 +160,11 @@ func (o *outcome) deletesInto(version int) error {
 		o.positions.Or(s.deletes)
 		o.note("position delete files that apply (%d positions)", s.deletes.Cardinality())
 	}
+	for _, w := range p.deletes {
+		if w.note != "" {
+			o.note("%s", w.note)
+		}
+	}
 	for _, more := range []struct {
 		positions *puffin.Bitmap
 		what      string
