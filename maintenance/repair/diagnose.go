@@ -72,7 +72,7 @@ func diagnose(ctx context.Context, t *catalog.Table, o Options) (*repairer, erro
 		return nil, err
 	}
 	r := &repairer{
-		options: o, table: t, found: found, chosen: map[*check.Finding]bool{}, corrected: map[string]iceberg.ManifestFile{},
+		options: o, table: t, found: found, chosen: map[*check.Finding]bool{}, skipped: []maintenance.Skip{}, corrected: map[string]iceberg.ManifestFile{},
 		patients: map[string]*patient{}, wrong: map[*snapshot.DeleteFile]*wrongFile{}, gone: map[*snapshot.DeleteFile]*departure{},
 		restored: map[string]*storage.Object{}, notes: map[string]string{}, watched: map[*snapshot.DataFile]bool{}, absent: map[string]bool{}, rewrite: map[string]bool{},
 		older: map[string][]*snapshot.DeleteFile{}, blobs: map[string]map[string][]puffin.BlobMetadata{},

@@ -94,7 +94,9 @@ func (r *repairer) vectorsInto(ctx context.Context, o *outcome) error {
 }
 
 func (o *outcome) note(format string, args ...any) {
-	o.notes = append(o.notes, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(o.notes, text) {
+		o.notes = append(o.notes, text)
+	}
 }
 
 func (o *outcome) take(d *snapshot.DeleteFile, got *reading) {
