@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dvcompactor/dvcompactor/internal/term"
@@ -19,12 +20,13 @@ func Repair(w io.Writer, s term.Style, r *repair.Report, err error) error {
 		p.printf("  %s\n", s.Warn(term.Safe(warning)))
 	}
 	p.repairedFiles(s, r.DataFiles)
+	p.otherFindings(s, r)
 	p.removed(s, r)
 	for _, m := range r.Manifests {
 		p.printf("  %s %s\n", s.Dim("manifest:"), term.Safe(m))
 	}
 	if r.RestoreRows > 0 || r.NeedsConfirmation {
-		p.printf("\n  %s\n", s.Bad(term.Plural(r.RestoreRows, "deleted row comes", "deleted rows come")+" back"))
+		p.printf("\n  %s\n", s.Bad(term.Plural(r.RestoreRows, "deleted row", "deleted rows")+comingBack(r)))
 	}
 	if r.Committed {
 		p.printf("\n")
@@ -55,37 +57,67 @@ func repairOutcome(s term.Style, r *repair.Report, err error) string {
 	return s.Warn("would commit one snapshot") + s.Dim(", operation "+r.Operation)
 }
 
-// repairedFiles is the table of data files: those that are repaired, and a line about those that only move.
+// repairedFiles is the table of data files, below each what its deletes were worked out from, and a line about those that
+// only move. Paths are last, because long ones would push everything behind them out of sight.
 func (p *page) repairedFiles(s term.Style, files []repair.DataFile) {
-	t := &term.Table{Indent: "  ", Right: []bool{false, true, true, true}}
-	t.Row(s.Dim("data file"), s.Dim("deleted before"), s.Dim("after"), s.Dim("come back"), "")
-	var shown []repair.DataFile
-	moved, more := 0, 0
-	for _, f := range files {
-		switch {
-		case len(f.Issues) == 0:
-			moved++
-		case len(shown) == examples:
-			more++
-		default:
-			shown = append(shown, f)
-			t.Row(term.Safe(f.Path), known(f.Before), term.Count(f.After), comeBack(s, f.Restored), class(s, f.Repair)+" "+s.Dim(strings.Join(f.Issues, ", ")))
-		}
+	mended := slices.DeleteFunc(slices.Clone(files), func(f repair.DataFile) bool { return len(f.Issues) == 0 })
+	moved, shown := len(files)-len(mended), mended[:min(examples, len(mended))]
+	t := &term.Table{Indent: "  ", Right: []bool{true, true, true}}
+	t.Row(s.Dim("deleted before"), s.Dim("after"), s.Dim("come back"), s.Dim("repair"))
+	for _, f := range shown {
+		t.Row(known(f.Before), term.Count(f.After), comeBack(s, f.Restored), class(s, f.Repair), s.Dim(strings.Join(f.Issues, ", ")), term.Safe(f.Path))
 	}
 	if len(shown) > 0 {
-		p.printf("\n")
-		p.table(t)
+		p.withSources(t, shown)
 	}
-	if more > 0 {
+	if more := len(mended) - len(shown); more > 0 {
 		p.printf("  %s\n", s.Dim("and "+term.Count(int64(more))+" more; --output json lists all"))
 	}
-	for _, f := range shown {
-		for _, source := range f.Sources {
-			p.printf("  %s %s\n", s.Dim("from:"), term.Safe(source))
-		}
+	if slices.ContainsFunc(shown, func(f repair.DataFile) bool { return f.Before == nil }) {
+		p.printf("  %s\n", s.Dim("?: readers fail, or disagree"))
 	}
 	if moved > 0 {
-		p.printf("  %s\n", s.Dim(term.Plural(int64(moved), "more deletion vector moves", "more deletion vectors move")+" unchanged, because they share a Puffin file with what is repaired"))
+		p.printf("  %s\n", s.Dim(term.Plural(int64(moved), "more deletion vector moves", "more deletion vectors move")+" unchanged: the same Puffin file holds what is repaired"))
+	}
+}
+
+// withSources writes the table with the sources of each data file below its row.
+func (p *page) withSources(t *term.Table, files []repair.DataFile) {
+	var rows strings.Builder
+	_, _ = t.WriteTo(&rows) // a builder takes everything
+	lines := strings.Split(rows.String(), "\n")
+	p.printf("\n%s\n", lines[0])
+	for i, f := range files {
+		p.printf("%s\n", lines[i+1])
+		for _, source := range f.Sources {
+			p.printf("      %s\n", term.Safe(source))
+		}
+	}
+}
+
+// otherFindings lists what is repaired and is about no data file.
+func (p *page) otherFindings(s term.Style, r *repair.Report) {
+	told := map[string]bool{}
+	for _, f := range r.DataFiles {
+		for _, issue := range f.Issues {
+			told[issue] = true
+		}
+	}
+	n := 0
+	for _, f := range r.Findings {
+		if told[f.Issue] {
+			continue
+		}
+		if n++; n == 1 {
+			p.printf("\n")
+		}
+		if n > examples {
+			continue
+		}
+		p.printf("  %s %s  %s\n", class(s, f.Repair), s.Dim(f.Issue), term.Safe(f.Detail))
+	}
+	if n > examples {
+		p.printf("  %s\n", s.Dim("and "+term.Count(int64(n-examples))+" more; --output json lists all"))
 	}
 }
 
@@ -101,6 +133,13 @@ func comeBack(s term.Style, n int64) string {
 		return "0"
 	}
 	return s.Bad(term.Count(n))
+}
+
+func comingBack(r *repair.Report) string {
+	if r.Committed {
+		return " came back"
+	}
+	return " would come back"
 }
 
 func class(s term.Style, r check.Repair) string {
@@ -135,7 +174,7 @@ func (p *page) next(s term.Style, r *repair.Report, err error) {
 	case r.Committed:
 		p.printf("\n  %s %s\n", s.Dim("to go back:"), term.Safe(r.RollBack))
 		if r.Tag != "" {
-			p.printf("  %s %s, on the snapshot before\n", s.Dim("tag:"), term.Safe(r.Tag))
+			p.printf("  %s %s keeps the snapshot before from expiring; drop it when nobody has to go back\n", s.Dim("tag:"), term.Safe(r.Tag))
 		}
 		for _, c := range r.Copies {
 			p.printf("  %s %s %s\n", s.Dim("copy:"), term.Safe(c.Of), s.Dim("in "+term.Safe(c.Location)))
