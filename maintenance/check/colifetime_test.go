@@ -20,6 +20,18 @@ func halfRetired(t *testing.T) (l *lab, vectors []iceberg.DataFile) {
 	return l, vectors
 }
 
+func TestAnEntryThatSaysNotWhichBytesItIsIsNoNeighbour(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	vectors := l.put(container{parts: []part{l.vector(0, 1), l.vector(1, 5)}})
+	l.add(vectors...)
+	lacking := l.Entry(0, nil, iceberg.EntryContentPosDeletes, vectors[0].FilePath(), iceberg.PuffinFile, 1, vectors[0].FileSizeBytes()).ReferencedDataFile(l.path(0))
+	l.Commit(forge.Change{Remove: removing(vectors[0]), Add: forge.Files(lacking.Build())})
+	r := l.check(check.Options{})
+	assert.Equal(t, []string{"dv-fields-missing"}, damaging(r))
+	assert.Equal(t, 1, count(r, "puffin-colifetime"), "%+v", r.Findings)
+}
+
 // expire removes all snapshots but the head.
 func (l *lab) expire() {
 	meta := l.Load().Metadata

@@ -130,6 +130,11 @@ func TestSnapshotsThatChangeNoRowsOrMay(t *testing.T) {
 			l.add(second...)
 			l.rewrite([]iceberg.DataFile{v, second[0]}, one(l, 1, 2, 3)...)
 		})},
+		{"a rewrite of a data file with two vectors that share a position", nil, rewritten(func(l *lab, v iceberg.DataFile) {
+			second := one(l, 2, 3)
+			l.add(second...)
+			l.rewrite([]iceberg.DataFile{v, second[0], l.data[0]}, l.dataOf(rows-3))
+		})},
 		{"a vector of a data file that is gone", nil, rewritten(func(l *lab, v iceberg.DataFile) {
 			l.replace([]iceberg.DataFile{l.data[0]})
 			l.rewrite([]iceberg.DataFile{v}, one(l, 1)...)

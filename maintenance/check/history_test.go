@@ -225,6 +225,25 @@ func TestALostPositionIsOfTheSnapshotThatLostIt(t *testing.T) {
 	assert.Empty(t, l.check(check.Options{}).Findings, "manifests do not show it")
 	o.Issues = []string{"delete-dropped"}
 	assert.Empty(t, l.check(o).Findings)
+
+	l = newLab(t, 3)
+	chain = [][]iceberg.DataFile{one(l, 1), one(l, 1, 2), one(l, 2)}
+	l.add(chain[0]...)
+	l.replace(chain[0], chain[1]...)
+	l.replace(chain[1], chain[2]...)
+	r = l.check(everything())
+	require.Len(t, r.Findings, 1, "%+v", r.Findings)
+	assert.Equal(t, chain[1][0].FilePath(), r.Findings[0].Location, "the one before still had it")
+}
+
+func TestTheBytesOfAVectorMayGoOnAsThoseOfAnotherDataFile(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	vectors := l.put(container{parts: []part{l.vector(0, 1), l.vector(1, 5)}})
+	l.add(vectors...)
+	l.Commit(forge.Change{Remove: removing(vectors...), Add: forge.Files(l.VectorEntry(vectors[1]).ReferencedDataFile(l.path(0)).Build())})
+	assert.Equal(t, []string{"delete-dropped"}, damaging(l.check(check.Options{})), "data file 1 has none any more")
+	assert.Equal(t, []string{"delete-dropped", "dv-misbound"}, damaging(l.check(everything())))
 }
 
 func TestADataFileMayLosePositionsInTwoWays(t *testing.T) {

@@ -84,7 +84,7 @@ func TestDamagedRowIDs(t *testing.T) {
 		}},
 		{"a data file that went and came back", nil, func(t *testing.T) *lab {
 			l := newLab(t, 3)
-			l.Commit(forge.Change{Remove: removing(l.data[0]), Add: forge.Files(l.data[0])})
+			l.Commit(forge.Change{Remove: removing(l.data[1]), Add: forge.Files(l.data[1])})
 			return l
 		}},
 		{"a data file in two entries", []string{"data-file-twice"}, func(t *testing.T) *lab {
