@@ -63,6 +63,11 @@ type testLake struct{ dir, config string }
 func newLake(t *testing.T, name string) testLake {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "testdata", "fixtures", name))))
+	return configured(t, dir)
+}
+
+// configured writes the configuration of a lake in a folder.
+func configured(t *testing.T, dir string) testLake {
 	l := testLake{dir: dir, config: filepath.Join(dir, "dvc.yaml")}
 	require.NoError(t, os.WriteFile(l.config, fmt.Appendf(nil, `version: 1
 catalogs:

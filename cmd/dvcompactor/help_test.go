@@ -54,6 +54,10 @@ func TestWrongUsageIsCode2(t *testing.T) {
 		"compact -c CONFIG lake.db.t --log-level loud", "compact -c CONFIG lake.db.t --log-level fatal", "compact -c CONFIG t", "compact -c CONFIG lake..t",
 		"compact -c CONFIG --catalog-uri sqlite:///x lake.db.t", "compact --upgrade-format -c CONFIG lake.db.t",
 		"plan -c CONFIG --action explode", "plan -c CONFIG --upgrade-format", "apply", "apply a b", "apply -c CONFIG CONFIG",
+		"repair", "repair -c CONFIG lake.db.t", "repair -c CONFIG --issue dv-nonsense lake.db.t", "repair -c CONFIG --issue= lake.db.t", "repair -c CONFIG --issue dv-corrupt lake.db.*",
+		"repair -c CONFIG --issue dv-corrupt lake.db.t lake.db.t", "repair -c CONFIG --issue dv-corrupt --restore-rows -1 lake.db.t", "repair -c CONFIG --issue dv-corrupt --tag sometimes lake.db.t",
+		"repair -c CONFIG --issue dv-corrupt --alias s3a:// lake.db.t", "repair -c CONFIG --issue dv-corrupt --alias s3://=s3:// lake.db.t",
+		"repair -c CONFIG --issue dv-corrupt --file #4 lake.db.t", "repair -c CONFIG --issue dv-corrupt --file x#-4 lake.db.t",
 		"inspect", "inspect a b", "inspect CONFIG --offset 4", "inspect CONFIG --length 4", "inspect CONFIG --record-count 4", "inspect CONFIG --offset x --length 1",
 		"version 1", "completion", "completion tcsh", "config explode", "config check", "config check --catalog-uri ftp://x", "config print",
 	} {

@@ -49,7 +49,6 @@ func newRepair(e env) *cobra.Command {
 	f.StringVar(&v.tag, "tag", string(repair.TagAuto), "`when` to tag the snapshot before: always, never, auto")
 	v.flags.resources(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("issue", completeIssues)
-	_ = cmd.MarkFlagRequired("issue")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var rows *int64
 		if cmd.Flags().Changed("restore-rows") {
@@ -63,6 +62,9 @@ func newRepair(e env) *cobra.Command {
 func (v *repairVerb) run(ctx context.Context, table string, rows *int64) error {
 	o := repair.Options{
 		Tag: repair.Tagging(v.tag), Ref: v.flags.ref, Issues: v.issues, Apply: v.apply, RestoreRows: rows, Memory: int64(v.flags.memory), Parallelism: v.flags.parallelism, Version: v.env.build.Version,
+	}
+	if len(v.issues) == 0 {
+		return exit.Usagef("--issue is missing: name the issues to repair, as check names them")
 	}
 	var err error
 	if o.File, o.Offset, err = place(v.file); err != nil {
