@@ -156,6 +156,9 @@ func (r *repairer) load(ctx context.Context) error {
 	named := map[string]bool{}
 	_ = r.each(func(f *check.Finding) error {
 		named[f.DataFile] = true
+		if treatmentOf(f.Issue) == ofNearMiss {
+			named[f.Expected] = true
+		}
 		return nil
 	})
 	delete(named, "")

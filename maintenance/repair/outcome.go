@@ -156,7 +156,7 @@ func (o *outcome) deletesInto(version int) error {
 	p, s := o.patient, o.sources
 	if s.deletes != nil && !s.deletes.IsSubsetOf(o.positions) {
 		hidden := version >= 3 && len(p.vectors) > 0
-		if hidden && !p.has("dv-incomplete") && !p.has("delete-after-upgrade") && !o.unread {
+		if hidden && !p.has("dv-incomplete") && !p.has("delete-after-upgrade") && !o.unread && !s.deletes.IsSubsetOf(o.held()) {
 			return cannot(p.findings[0], "its deletion vector lacks positions of live position delete files: name dv-incomplete as well")
 		}
 		o.positions.Or(s.deletes)
@@ -177,6 +177,17 @@ func (o *outcome) deletesInto(version int) error {
 		}
 	}
 	return nil
+}
+
+// held is what the deletion vectors hold, those too that came back.
+func (o *outcome) held() *puffin.Bitmap {
+	out := o.positions.Clone()
+	for _, d := range o.patient.vectors {
+		if got := o.sources.vectors[d]; got.err == nil {
+			out.Or(got.bitmap)
+		}
+	}
+	return out
 }
 
 // ghosts takes away the deletion vectors that came back after they had been removed, as far as nothing else deletes the same.

@@ -95,6 +95,9 @@ func (r *repairer) locate(ctx context.Context, p *patient, d *snapshot.DeleteFil
 			return nil, nil
 		}
 		w.at.Offset, w.at.Length = own[0].Offset, own[0].Length
+		if faults["dv-misbound"] != nil {
+			w.at.RecordCount = own[0].Cardinality() // that of the entry may be of the other blob, as its range is
+		}
 		w.note = fmt.Sprintf("the blob at %d+%d of %s, which the footer says is that of the data file", own[0].Offset, own[0].Length, d.Path)
 	}
 	return w, nil

@@ -128,7 +128,7 @@ func positionFaults() []fault {
 func doubleFaults() []fault {
 	return []fault{
 		{name: "another partition", issue: "dv-sequence", also: []string{"dv-partition"}, class: fix, level: metadata, in: partShapes(), make: func(l *lab) {
-			l.older(l.vector(hurt{entry: func(_ *lab, e *entry) { e.tuple = region(9) }}, l.shape.positions...))
+			l.late(l.vector(hurt{entry: func(_ *lab, e *entry) { e.tuple = region(9) }}, l.shape.positions...))
 		}},
 		{name: "another size of the file", issue: "dv-bare-blob", also: []string{"file-size"}, class: safe, level: footers, in: aloneShapes(), make: hurting(hurt{
 			file: forge.Puffin{Bare: true}, entry: func(_ *lab, e *entry) { e.size += 9 }})},

@@ -21,15 +21,16 @@ func entryFaults() []fault {
 			hurting(hurt{entry: func(_ *lab, e *entry) { e.spec, e.tuple = 1, nil }})(l)
 		}},
 		{name: "a vector that is older", issue: "dv-sequence", class: fix, level: metadata, in: vectorShapes(), make: func(l *lab) {
-			l.older(l.vector(hurt{}, l.shape.positions...))
+			l.late(l.vector(hurt{}, l.shape.positions...))
 		}},
 		{name: "a vector without positions", issue: "dv-empty", class: safe, level: metadata, in: vectorShapes()[:3], make: func(l *lab) {
 			l.commit(l.vector(hurt{})...)
 		}},
-		{name: "a vector", issue: "dv-in-v2", class: ask, level: metadata, in: vectorShapes()[:3], make: func(l *lab) {
-			hurting(hurt{})(l)
-			l.dataFile, l.location = "", "" // that of data file 1 is another
-			l.EditMetadata(func(m map[string]any) { m["format-version"] = 2; delete(m, "next-row-id") })
+		{name: "a vector", issue: "dv-in-v2", class: ask, level: metadata, in: with(vectorShapes()[:3], func(s *shape) { s.version = 2 }), make: func(l *lab) {
+			l.change(forge.Change{Add: forge.Files(l.vector(hurt{}, l.shape.positions...)...), Version: 3, Bytes: older})
+			if l.shape.siblings {
+				l.dataFile = ""
+			}
 		}},
 		{name: "a vector with a sort order", issue: "entry-extras", class: safe, level: metadata, in: vectorShapes(), make: func(l *lab) {
 			hurting(hurt{entry: func(_ *lab, e *entry) { e.sortOrder = ptr(1) }})(l)
@@ -42,8 +43,13 @@ func entryFaults() []fault {
 	}
 }
 
-// older commits vectors of which the first is older than its data file.
-func (l *lab) older(files []iceberg.DataFile) {
+// older makes a manifest with the fields of format version 3 say in its header that it is of version 2.
+func older(_ iceberg.ManifestContent, data []byte) []byte {
+	return bytes.Replace(data, []byte("\x1cformat-version\x023"), []byte("\x1cformat-version\x022"), 1)
+}
+
+// late commits vectors of which the first is older than its data file.
+func (l *lab) late(files []iceberg.DataFile) {
 	change := forge.Change{Add: forge.Files(files...)}
 	change.Add[0].Seq = ptr(int64(0))
 	l.change(change)
@@ -66,7 +72,7 @@ func unboundFaults() []fault {
 			l.right[l.path(0)] = positions
 			l.commit(l.put(forge.Puffin{Parts: p}, func(e *entry) { everything(e); l.location = e.location })[0])
 			l.lose(0, l.readable()...)
-			l.dataFile = ""
+			l.dataFile, l.restore = "", int64(len(positions)) // whose they are is not known
 		}},
 	}
 }

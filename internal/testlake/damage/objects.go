@@ -182,5 +182,6 @@ func misbound(l *lab, own bool) {
 	l.commit(files...)
 	if !own {
 		l.lose(0, l.readable()...)
+		l.restore = parts[wrong].Count // the entry counts the other ones
 	}
 }

@@ -33,6 +33,8 @@ type Change struct {
 	Bytes func(content iceberg.ManifestContent, data []byte) []byte
 	// Record changes what the manifest list says about a manifest.
 	Record func(m iceberg.ManifestFile, b *iceberg.ManifestBuilder)
+	// Version is the format version of new manifests; default that of the table.
+	Version int
 	// EntryID is the snapshot id that added and removed entries get instead of this snapshot's.
 	EntryID int64
 	// List changes which manifests the manifest list has, and their order.
@@ -182,7 +184,7 @@ func (w *commit) write(k kind, entries []iceberg.ManifestEntry) iceberg.Manifest
 		schema = w.schemaFor(spec)
 	}
 	var buf bytes.Buffer
-	mw, err := iceberg.NewManifestWriter(w.meta.Version(), &buf, named(spec), schema, cmp.Or(w.change.EntryID, w.id), iceberg.WithManifestWriterContent(k.content))
+	mw, err := iceberg.NewManifestWriter(cmp.Or(w.change.Version, w.meta.Version()), &buf, named(spec), schema, cmp.Or(w.change.EntryID, w.id), iceberg.WithManifestWriterContent(k.content))
 	require.NoError(t, err)
 	for _, e := range entries {
 		put := map[iceberg.ManifestEntryStatus]func(iceberg.ManifestEntry) error{
@@ -214,10 +216,10 @@ func named(spec *iceberg.PartitionSpec) iceberg.PartitionSpec {
 
 // record lets the change have its way with the manifest list's record of a manifest.
 func (w *commit) record(m iceberg.ManifestFile) iceberg.ManifestFile {
-	if w.change.Record == nil && w.change.EntryID == 0 {
+	if w.change.Record == nil && w.change.EntryID == 0 && w.change.Version == 0 {
 		return m
 	}
-	b := iceberg.NewManifestFile(m.Version(), m.FilePath(), m.Length(), m.PartitionSpecID(), w.id).Content(m.ManifestContent()).
+	b := iceberg.NewManifestFile(w.meta.Version(), m.FilePath(), m.Length(), m.PartitionSpecID(), w.id).Content(m.ManifestContent()).
 		SequenceNum(m.SequenceNum(), m.MinSequenceNum()).Partitions(m.Partitions()).
 		AddedFiles(m.AddedDataFiles()).ExistingFiles(m.ExistingDataFiles()).DeletedFiles(m.DeletedDataFiles()).
 		AddedRows(m.AddedRows()).ExistingRows(m.ExistingRows()).DeletedRows(m.DeletedRows())
