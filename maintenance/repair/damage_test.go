@@ -27,7 +27,6 @@ type ward struct {
 	*damage.Table
 	t       *testing.T
 	options repair.Options
-	found   *check.Report // before
 }
 
 // admit makes the table of a case.
@@ -37,7 +36,6 @@ func admit(t *testing.T, c damage.Case) *ward {
 	for from, to := range w.Aliases {
 		w.options.Aliases = append(w.options.Aliases, repair.Alias{From: from, To: to})
 	}
-	w.found = w.check()
 	return w
 }
 
@@ -101,11 +99,12 @@ func TestEveryDamagedTableIsMended(t *testing.T) {
 			t.Parallel()
 			w := admit(t, c)
 			before := w.photo()
-			rows := w.dryRun(before)
-			report, err := w.run(func(o *repair.Options) { o.Apply, o.RestoreRows = true, rows })
+			dry := w.dryRun(before)
+			w.assertAsks(before, dry)
+			report, err := w.run(w.consent(dry))
 			require.NoError(t, err)
 			assert.True(t, report.Applied)
-			assert.Equal(t, w.safe(c), report.Operation == string(table.OpReplace), report.Operation)
+			assert.Equal(t, dry.Operation, report.Operation)
 
 			w.assertPast(before, report)
 			w.assertRight()
@@ -117,35 +116,46 @@ func TestEveryDamagedTableIsMended(t *testing.T) {
 	}
 }
 
-// dryRun shows what would be done and refuses to do it without consent where rows come back. It returns the number that
-// has to be confirmed, nil for none.
-func (w *ward) dryRun(before photo) *int64 {
+// dryRun shows what would be done: replace when every finding is safe to repair, else delete.
+func (w *ward) dryRun(before photo) *repair.Report {
 	dry, err := w.run(nil)
 	require.NoError(w.t, err)
 	assert.False(w.t, dry.Applied)
 	assert.Equal(w.t, w.RestoreRows, dry.RestoreRows)
-	w.assertUnchanged(before, "a dry run")
-	wrong := []func(*repair.Options){restoring(w.RestoreRows + 1)}
-	if dry.NeedsConfirmation {
-		wrong = append(wrong, applying)
+	operation := table.OpReplace
+	var found []string
+	for _, f := range dry.Findings {
+		found = append(found, f.Issue)
+		if f.Repair != check.Safe {
+			operation = table.OpDelete
+		}
 	}
-	for _, o := range wrong {
+	assert.Equal(w.t, string(operation), dry.Operation)
+	slices.Sort(found)
+	assert.Equal(w.t, w.options.Issues, slices.Compact(found))
+	w.assertUnchanged(before, "a dry run")
+	return dry
+}
+
+// assertAsks says that rows come back only when their number is confirmed.
+func (w *ward) assertAsks(before photo, dry *repair.Report) {
+	if !dry.NeedsConfirmation {
+		assert.Zero(w.t, w.RestoreRows)
+		return
+	}
+	for _, o := range []func(*repair.Options){applying, restoring(w.RestoreRows + 1)} {
 		_, err := w.run(o)
 		require.ErrorIs(w.t, err, repair.ErrConfirm)
 		w.assertUnchanged(before, "a repair without the right number of rows")
 	}
-	if dry.NeedsConfirmation {
-		return &w.RestoreRows
-	}
-	assert.Zero(w.t, w.RestoreRows)
-	return nil
 }
 
-// safe says whether every finding of the case is safe to repair.
-func (w *ward) safe(c damage.Case) bool {
-	return !slices.ContainsFunc(w.found.Findings, func(f check.Finding) bool {
-		return slices.Contains(c.Issues(), f.Issue) && f.Repair != check.Safe
-	})
+// consent applies what a dry run showed.
+func (w *ward) consent(dry *repair.Report) func(*repair.Options) {
+	if dry.NeedsConfirmation {
+		return restoring(dry.RestoreRows)
+	}
+	return applying
 }
 
 // assertPast says that there is one new snapshot, and that everything from before is still there as it was. So what older

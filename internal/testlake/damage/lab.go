@@ -33,7 +33,7 @@ type lab struct {
 	aliases  map[string]string
 }
 
-// newLab makes a table of three data files, a snapshot each. Of format version 3 it has a healthy deletion vector of data
+// newLab makes a table of three data files. Of format version 3 it has a healthy deletion vector of data
 // file 1, unless the shape lets it share a Puffin file with the faulty one; of version 2 a healthy position delete file.
 func newLab(t require.TestingT, s shape) *lab {
 	s.version = cmp.Or(s.version, 3)
@@ -67,28 +67,27 @@ func byRegion() *iceberg.PartitionSpec {
 // region is the partition of a region.
 func region(n int32) forge.Tuple { return forge.Tuple{1000: n} }
 
+// dataFiles commits data file 0, then the other two, and makes the branch.
 func (l *lab) dataFiles() {
 	for i := range 3 {
 		var tuple forge.Tuple
 		if l.shape.partitioned {
 			tuple = region(int32(1 + i/2))
 		}
-		l.addData(l.DataFile("", 0, tuple, l.shape.rows))
+		f := l.DataFile("", 0, tuple, l.shape.rows)
+		if l.shape.objects {
+			l.Put(f.FilePath(), rowsFile(l.t, f.Count()))
+		}
+		l.data, l.right[f.FilePath()] = append(l.data, f), nil
+	}
+	for _, files := range [][]iceberg.DataFile{l.data[:1], l.data[1:]} {
+		l.Lake.Commit(forge.Change{Operation: table.OpAppend, Add: forge.Files(files...)})
 	}
 	if l.shape.branch != "" {
 		head := l.Load().Metadata.CurrentSnapshot().SnapshotID
 		l.Update(table.NewSetSnapshotRefUpdate(l.ref, head, table.BranchRef, 0, 0, 0))
 	}
 	l.v2 = l.head()
-}
-
-// addData commits a data file. Before the branch is made that is to main.
-func (l *lab) addData(f iceberg.DataFile) {
-	if l.shape.objects {
-		l.Put(f.FilePath(), rowsFile(l.t, f.Count()))
-	}
-	l.data, l.right[f.FilePath()] = append(l.data, f), nil
-	l.Lake.Commit(forge.Change{Operation: table.OpAppend, Add: forge.Files(f)})
 }
 
 // besides makes position deletes in format version 2 and upgrades the table.
