@@ -47,6 +47,9 @@ func (r *repairer) patch(report *Report) *maintenance.Patch {
 		Targets: map[snapshot.FileID][]*snapshot.DataFile{}, Operation: table.Operation(report.Operation), Tag: report.Tag, Inspect: r.inspect,
 		Summary: map[string]string{maintenance.RepairKey: strings.Join(r.issues(), ",")},
 	}
+	if r.tagged {
+		p.Tag = ""
+	}
 	if report.NeedsConfirmation {
 		p.Summary["dvcompactor.restored-rows"] = fmt.Sprint(report.RestoreRows)
 	}

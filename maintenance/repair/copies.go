@@ -65,7 +65,7 @@ func (r *repairer) copyObject(ctx context.Context, from, to string) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	n, err := io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, 1<<20))
+	n, err := io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, 8<<20))
 	if err != nil {
 		return n, errors.Join(err, out.Abort())
 	}

@@ -36,6 +36,7 @@ type repairer struct {
 	notes    map[string]string                           // what they are
 	absent   map[string]bool                             // paths that are not live
 	rewrite  map[string]bool                             // manifests
+	tagged   bool                                        // the snapshot before has its tag already
 	totals   map[string]int64                            // of the snapshot summary
 	older    map[string][]*snapshot.DeleteFile           // deletes of ancestors, by data file
 	blobs    map[string]map[string][]puffin.BlobMetadata // deletion vectors in footers, by location and data file

@@ -44,6 +44,9 @@ func (r *repairer) resolve(ctx context.Context, b *batch, p *patient) (*outcome,
 			return nil, err
 		}
 	}
+	if o.repair == "" {
+		o.repair = check.Fix // what was lost is there again
+	}
 	o.sequence()
 	return o, nil
 }
@@ -63,8 +66,8 @@ func decidedLater(f *check.Finding) bool {
 // hide it.
 func (o *outcome) readable(b *batch) error {
 	p := o.patient
-	if len(p.vectors) > 0 {
-		return nil
+	if len(p.file.DVs) > 0 {
+		return nil // which hides it already
 	}
 	for d, err := range b.damaged {
 		if d.AppliesTo(p.file) {
@@ -155,8 +158,8 @@ func (o *outcome) recovered(known *puffin.Bitmap, unknown int64, note string) {
 func (o *outcome) deletesInto(version int) error {
 	p, s := o.patient, o.sources
 	if s.deletes != nil && !s.deletes.IsSubsetOf(o.positions) {
-		hidden := version >= 3 && len(p.vectors) > 0
-		if hidden && !p.has("dv-incomplete") && !p.has("delete-after-upgrade") && !o.unread && !s.deletes.IsSubsetOf(o.held()) {
+		hidden := version >= 3 && len(p.file.DVs) > 0
+		if hidden && !p.has("dv-incomplete") && !p.has("delete-after-upgrade") && !o.unread {
 			return cannot(p.findings[0], "its deletion vector lacks positions of live position delete files: name dv-incomplete as well")
 		}
 		o.positions.Or(s.deletes)
@@ -177,17 +180,6 @@ func (o *outcome) deletesInto(version int) error {
 		}
 	}
 	return nil
-}
-
-// held is what the deletion vectors hold, those too that came back.
-func (o *outcome) held() *puffin.Bitmap {
-	out := o.positions.Clone()
-	for _, d := range o.patient.vectors {
-		if got := o.sources.vectors[d]; got.err == nil {
-			out.Or(got.bitmap)
-		}
-	}
-	return out
 }
 
 // ghosts takes away the deletion vectors that came back after they had been removed, as far as nothing else deletes the same.
@@ -265,20 +257,20 @@ func (o *outcome) before() *int64 {
 	if o.unread || slices.ContainsFunc(p.findings, func(f *check.Finding) bool { return f.Effect == check.Unreadable }) {
 		return nil
 	}
-	var now *puffin.Bitmap
-	switch len(p.vectors) {
+	now := puffin.NewBitmap()
+	switch len(p.file.DVs) {
 	case 0:
-		now = puffin.NewBitmap()
 		for _, b := range []*puffin.Bitmap{s.deletes, s.meant} {
 			if b != nil {
 				now.Or(b)
 			}
 		}
 	case 1:
-		if p.faults[p.vectors[0]]["dv-misbound"] != nil || p.faults[p.vectors[0]]["dv-fields-missing"] != nil {
-			return nil
+		d := p.file.DVs[0]
+		if p.faults[d]["dv-misbound"] != nil || p.faults[d]["dv-fields-missing"] != nil {
+			return nil // what was read is not what the entry says
 		}
-		now = s.vectors[p.vectors[0]].bitmap
+		now = s.vectors[d].bitmap
 	default:
 		return nil
 	}

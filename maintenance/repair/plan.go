@@ -64,7 +64,7 @@ func (r *repairer) plan(ctx context.Context) (*Report, error) {
 	report.NeedsConfirmation = class == check.Ask
 	report.Operation = string(operation(class))
 	if r.tags(class) {
-		report.Tag = "dvcompactor-before-" + report.PlanID[:8]
+		report.Tag = r.tag("dvcompactor-before-"+report.PlanID[:8], *f.SnapshotID)
 	}
 	report.RollBack = (&verify.Error{Table: r.table.Identifier, Ref: r.options.Ref, Parent: *f.SnapshotID}).RollBack()
 	return report, nil
@@ -84,6 +84,19 @@ func (r *repairer) tags(class check.Repair) bool {
 		}
 	}
 	return true
+}
+
+// tag returns the name of the tag. One of a repair that was rolled back is there already.
+func (r *repairer) tag(name string, id int64) string {
+	refs := maps.Collect(r.table.Metadata.Refs())
+	for n := 2; ; n++ {
+		ref, taken := refs[name]
+		r.tagged = taken && ref.SnapshotID == id && ref.SnapshotRefType == table.TagRef
+		if !taken || r.tagged {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", strings.TrimSuffix(name, fmt.Sprintf("-%d", n-1)), n)
+	}
 }
 
 // operation is that of the snapshot: replace as long as no reader's answer changes.

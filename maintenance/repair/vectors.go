@@ -184,14 +184,10 @@ func (r *repairer) batches(ctx context.Context, each func(*batch) error) error {
 		}
 		b := newBatch(part)
 		part, room = nil, r.options.Memory/2
-		if err := errors.Join(r.vectors(ctx, b)); err != nil {
-			return err
-		}
-		if err := r.deletesOf(ctx, b); err != nil {
-			return err
-		}
-		if err := r.ancestorsOf(ctx, b); err != nil {
-			return err
+		for _, read := range []func(context.Context, *batch) error{r.vectors, r.deletesOf, r.ancestorsOf} {
+			if err := read(ctx, b); err != nil {
+				return err
+			}
 		}
 		return each(b)
 	}
@@ -200,7 +196,7 @@ func (r *repairer) batches(ctx context.Context, each func(*batch) error) error {
 		for _, d := range slices.Concat(p.vectors, r.older[p.file.Path]) {
 			need += max(d.ContentBytes(), 0) * expansion
 		}
-		if need > room || len(part) > 0 && compareSpecs(part[0], p) {
+		if need > room || len(part) > 0 && part[0].file.Group.Key.SpecID != p.file.Group.Key.SpecID {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -210,9 +206,6 @@ func (r *repairer) batches(ctx context.Context, each func(*batch) error) error {
 	}
 	return flush()
 }
-
-// compareSpecs says whether two patients are of different partition specs.
-func compareSpecs(a, b *patient) bool { return a.file.Group.Key.SpecID != b.file.Group.Key.SpecID }
 
 // worst returns the class of repair that outweighs the other.
 func worst(a, b check.Repair) check.Repair {
