@@ -146,6 +146,9 @@ func refuse(t *catalog.Table, o Options) error {
 		return fmt.Errorf("%s: %w", t.Name(), err)
 	}
 	for _, s := range meta.Snapshots() {
+		if meta.Version() < 3 && !o.UpgradeFormat {
+			break // no row ids are given
+		}
 		if s.FirstRowID != nil && s.AddedRows != nil && *s.FirstRowID+*s.AddedRows > meta.NextRowID() {
 			return no("next-row-id %d is behind snapshot %d, which gave row ids up to %d: another commit would give them twice", meta.NextRowID(), s.SnapshotID, *s.FirstRowID+*s.AddedRows)
 		}

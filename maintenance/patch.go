@@ -45,6 +45,7 @@ type Patch struct {
 	Absent  map[string]bool
 	// Targets are, of position delete files that go, the data files whose new deletion vectors hold their records.
 	Targets   map[snapshot.FileID][]*snapshot.DataFile
+	Upgrade   bool // to format version 3 in the same commit
 	Operation table.Operation
 	Summary   map[string]string // further entries of the snapshot summary
 	Tag       string            // to put on the snapshot before, in the same commit; "" for none
@@ -69,14 +70,14 @@ type PatchFile struct {
 // ApplyPatch writes, proves, commits and verifies a patch. Without a report nothing was committed. The error is ErrStale
 // when another writer changed what the patch is about: it has to be worked out again.
 func ApplyPatch(ctx context.Context, cat Catalog, t *catalog.Table, p *Patch, o Options) (*Report, error) {
-	o.Action, o.Ref = p.Action, p.Ref
+	o.Action, o.Ref, o.UpgradeFormat = p.Action, p.Ref, p.Upgrade
 	o = o.withDefaults()
 	if err := refuse(t, o); err != nil {
 		return nil, err
 	}
 	plan := &Plan{
 		Table: t.Name(), Ref: p.Ref, Action: p.Action, PlanID: p.ID, SnapshotBefore: &p.State.Snapshot.SnapshotID, Before: Count(p.State),
-		Skipped: []Skip{}, state: p.State,
+		UpgradeFormat: p.Upgrade, Skipped: []Skip{}, state: p.State,
 	}
 	report := newReport(plan)
 	report.Warnings = clockWarnings(t.Metadata, o.Now())

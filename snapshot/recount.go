@@ -37,8 +37,8 @@ func Recount(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) (iceberg.
 		SequenceNum(m.SequenceNum(), least).Content(m.ManifestContent()).
 		AddedFiles(r.AddedDataFiles()).ExistingFiles(r.ExistingDataFiles()).DeletedFiles(r.DeletedDataFiles()).
 		AddedRows(r.AddedRows()).ExistingRows(r.ExistingRows()).DeletedRows(r.DeletedRows()).
-		Partitions(r.Partitions()).KeyMetadata(m.KeyMetadata()).Build()
-	return withFirstRowID(right, m.FirstRowID())
+		Partitions(r.Partitions()).KeyMetadata(m.KeyMetadata())
+	return withFirstRowID(right.Build(), m.FirstRowID())
 }
 
 // withFirstRowID returns the record of a data manifest with a first row id. iceberg-go gives one only to what it writes

@@ -25,6 +25,7 @@ type repairVerb struct {
 	rows    int64
 	aliases []string
 	tag     string
+	upgrade bool
 }
 
 func newRepair(e env) *cobra.Command {
@@ -46,6 +47,7 @@ func newRepair(e env) *cobra.Command {
 	f.BoolVar(&v.apply, "apply", false, "do it")
 	f.Int64Var(&v.rows, "restore-rows", 0, "agree that this `number` of deleted rows comes back")
 	f.StringArrayVar(&v.aliases, "alias", nil, "`FROM=TO`: what begins with FROM is what begins with TO, as s3a://=s3://")
+	f.BoolVar(&v.upgrade, "upgrade-format", false, "dv-in-v2: upgrade the table to format version 3, which cannot be undone")
 	f.StringVar(&v.tag, "tag", string(repair.TagAuto), "`when` to tag the snapshot before: always, never, auto")
 	v.flags.resources(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("issue", completeIssues)
@@ -61,7 +63,7 @@ func newRepair(e env) *cobra.Command {
 
 func (v *repairVerb) run(ctx context.Context, table string, rows *int64) error {
 	o := repair.Options{
-		Tag: repair.Tagging(v.tag), Ref: v.flags.ref, Issues: v.issues, Apply: v.apply, RestoreRows: rows, Memory: int64(v.flags.memory), Parallelism: v.flags.parallelism, Version: v.env.build.Version,
+		Tag: repair.Tagging(v.tag), UpgradeFormat: v.upgrade, Ref: v.flags.ref, Issues: v.issues, Apply: v.apply, RestoreRows: rows, Memory: int64(v.flags.memory), Parallelism: v.flags.parallelism, Version: v.env.build.Version,
 	}
 	if len(v.issues) == 0 {
 		return exit.Usagef("--issue is missing: name the issues to repair, as check names them")

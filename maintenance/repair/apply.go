@@ -44,7 +44,7 @@ func (r *repairer) patch(report *Report) *maintenance.Patch {
 	p := &maintenance.Patch{
 		ID: report.PlanID, Action: Action, Ref: r.options.Ref, State: r.state, Corrected: r.corrected, Remove: r.removed(),
 		Rewrite: slices.Sorted(maps.Keys(r.rewrite)), Totals: r.totals, Repaired: map[string]bool{}, Absent: r.absent,
-		Targets: map[snapshot.FileID][]*snapshot.DataFile{}, Operation: table.Operation(report.Operation), Tag: report.Tag, Inspect: r.inspect,
+		Targets: map[snapshot.FileID][]*snapshot.DataFile{}, Upgrade: r.upgrade, Operation: table.Operation(report.Operation), Tag: report.Tag, Inspect: r.inspect,
 		Summary: map[string]string{maintenance.RepairKey: strings.Join(r.issues(), ",")},
 	}
 	if r.tagged {
@@ -66,7 +66,7 @@ func (r *repairer) patch(report *Report) *maintenance.Patch {
 	for _, f := range report.DataFiles {
 		planned[f.Path] = f
 	}
-	if r.state.Metadata.Version() < 3 {
+	if r.formatVersion() < 3 {
 		p.PositionDeletes = func(ctx context.Context, yield func(maintenance.PatchFile) error) error {
 			return r.newDeletes(ctx, planned, yield)
 		}

@@ -122,9 +122,13 @@ func (r *repairer) assignVector(ctx context.Context, f *check.Finding) error {
 		switch {
 		case nameless && f.Repair == check.Ask:
 			r.gone[d] = &departure{finding: f, restored: d.Records}
+		case path == "":
+			return cannot(f, "its entry does not say which data file it is about: name dv-fields-missing as well")
+		case r.state.DataFiles[path] == nil && r.nearMiss(d.Path, path):
+			return cannot(f, "its data file is not live, and almost is: name path-near-miss as well, and say with --alias what the path means")
 		case r.state.DataFiles[path] == nil:
 			r.gone[d] = &departure{finding: f}
-			r.absent[path] = path != ""
+			r.absent[path] = true
 		default:
 			p, err := r.patient(path, f)
 			if err != nil {

@@ -36,6 +36,7 @@ type repairer struct {
 	notes    map[string]string                           // what they are
 	absent   map[string]bool                             // paths that are not live
 	rewrite  map[string]bool                             // manifests
+	upgrade  bool                                        // the commit makes a table of format version 3
 	tagged   bool                                        // the snapshot before has its tag already
 	totals   map[string]int64                            // of the snapshot summary
 	older    map[string][]*snapshot.DeleteFile           // deletes of ancestors, by data file
@@ -97,6 +98,10 @@ func (r *repairer) choose() {
 			continue
 		}
 		how := treatmentOf(f.Issue)
+		if f.Issue == "dv-in-v2" && r.options.UpgradeFormat {
+			f.Repair = check.Fix
+			r.upgrade = true
+		}
 		if how == ofNearMiss {
 			if live, ok := r.options.meaning(f.Actual); ok && live == f.Expected {
 				f.Repair = check.Fix
@@ -192,5 +197,21 @@ func (r *repairer) read(ctx context.Context, named map[string]bool) error {
 		return fmt.Errorf("%w: %w; other findings of the check may say why, to be repaired together with this one", ErrNoRepair, err)
 	}
 	r.state = state
-	return err
+	if err != nil || r.formatVersion() >= 3 {
+		return err
+	}
+	for _, m := range state.Manifests {
+		if m.Version() >= 3 {
+			return fmt.Errorf("%w: the table has format version %d and manifests of version %d, which its lists cannot name: upgrade it (--upgrade-format, with dv-in-v2)", ErrNoRepair, r.formatVersion(), m.Version())
+		}
+	}
+	return nil
+}
+
+// formatVersion is that of the table after the repair.
+func (r *repairer) formatVersion() int {
+	if r.upgrade {
+		return 3
+	}
+	return r.table.Metadata.Version()
 }

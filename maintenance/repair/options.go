@@ -60,13 +60,16 @@ type Options struct {
 	// RestoreRows is the operator's confirmation of how many deleted rows come back; nil for none.
 	RestoreRows *int64
 	Aliases     []Alias
-	Tag         Tagging // default TagAuto
-	Memory      int64   // bytes for bitmaps; default 512 MiB
-	Parallelism int     // default: number of CPUs
-	Version     string
-	Retry       maintenance.Retry
-	Progress    maintenance.Progress
-	Now         func() time.Time
+	// UpgradeFormat upgrades a table of format version 2 that has deletion vectors (dv-in-v2) in the same commit, which
+	// cannot be undone. Without it they become position delete files.
+	UpgradeFormat bool
+	Tag           Tagging // default TagAuto
+	Memory        int64   // bytes for bitmaps; default 512 MiB
+	Parallelism   int     // default: number of CPUs
+	Version       string
+	Retry         maintenance.Retry
+	Progress      maintenance.Progress
+	Now           func() time.Time
 }
 
 func (o Options) withDefaults() Options {

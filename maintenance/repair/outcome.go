@@ -36,7 +36,7 @@ func (r *repairer) resolve(ctx context.Context, b *batch, p *patient) (*outcome,
 	for _, step := range []func() error{
 		func() error { return o.readable(b) },
 		func() error { return r.vectorsInto(ctx, o) },
-		func() error { return o.deletesInto(r.state.Metadata.Version()) },
+		func() error { return o.deletesInto(r.formatVersion()) },
 		o.ghosts,
 		func() error { return r.within(ctx, o) },
 	} {
@@ -66,8 +66,8 @@ func decidedLater(f *check.Finding) bool {
 // hide it.
 func (o *outcome) readable(b *batch) error {
 	p := o.patient
-	if len(p.file.DVs) > 0 {
-		return nil // which hides it already
+	if p.hides() {
+		return nil
 	}
 	for d, err := range b.damaged {
 		if d.AppliesTo(p.file) {
@@ -128,7 +128,7 @@ func (r *repairer) lost(ctx context.Context, o *outcome, d *snapshot.DeleteFile,
 		return cannot(o.patient.findings[0], "its deletion vector at %d+%d of %s cannot be read: %w", d.Offset, d.Length, d.Path, got.err)
 	}
 	o.unread = true
-	version, note, err := r.version(ctx, d, o.patient.file)
+	version, note, err := r.soundVersion(ctx, d, o.patient.file)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (o *outcome) recovered(known *puffin.Bitmap, unknown int64, note string) {
 func (o *outcome) deletesInto(version int) error {
 	p, s := o.patient, o.sources
 	if s.deletes != nil && !s.deletes.IsSubsetOf(o.positions) {
-		hidden := version >= 3 && len(p.file.DVs) > 0
+		hidden := version >= 3 && p.hides()
 		if hidden && !p.has("dv-incomplete") && !p.has("delete-after-upgrade") && !o.unread {
 			return cannot(p.findings[0], "its deletion vector lacks positions of live position delete files: name dv-incomplete as well")
 		}
@@ -180,6 +180,11 @@ func (o *outcome) deletesInto(version int) error {
 		}
 	}
 	return nil
+}
+
+// hides says whether the data file has a deletion vector that stays, which hides position delete files from readers.
+func (p *patient) hides() bool {
+	return slices.ContainsFunc(p.file.DVs, func(d *snapshot.DeleteFile) bool { return p.faults[d]["dv-resurrected"] == nil })
 }
 
 // ghosts takes away the deletion vectors that came back after they had been removed, as far as nothing else deletes the same.

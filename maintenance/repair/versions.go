@@ -32,9 +32,9 @@ func (r *repairer) versionsOf(ctx context.Context, location string) ([]storage.V
 	return older, nil
 }
 
-// version looks for a sound deletion vector, with as many positions as its entry says, in older versions of its Puffin file.
+// soundVersion looks for a sound deletion vector, with as many positions as its entry says, in older versions of its Puffin file.
 // An entry never changes, so what was sound under it is what its writer meant.
-func (r *repairer) version(ctx context.Context, d *snapshot.DeleteFile, file *snapshot.DataFile) (*puffin.Bitmap, string, error) {
+func (r *repairer) soundVersion(ctx context.Context, d *snapshot.DeleteFile, file *snapshot.DataFile) (*puffin.Bitmap, string, error) {
 	if d.Unbound() {
 		return nil, "", nil
 	}
