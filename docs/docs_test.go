@@ -22,6 +22,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/tour"
 	"github.com/dvcompactor/dvcompactor/internal/inspect"
 	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/dvcompactor/dvcompactor/maintenance/repair"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -55,7 +56,7 @@ func TestEveryFieldOfADocumentIsDescribed(t *testing.T) {
 	text := read(t, "docs/json.md")
 	for _, doc := range []any{
 		document.Run{}, document.Plan{}, document.List{}, document.Skipped{}, document.Failed{}, document.Error{},
-		document.Check{}, inspect.File{}, inspect.Vector{}, inspect.Table{}, settings.Result{}, tour.Document{},
+		document.Check{}, document.Repair{}, inspect.File{}, inspect.Vector{}, inspect.Table{}, settings.Result{}, tour.Document{},
 	} {
 		for _, name := range fields(reflect.TypeOf(doc)) {
 			described := regexp.MustCompile("`([a-z]+(\\[\\])?\\.)?" + name + "[`.[]")
@@ -132,7 +133,7 @@ func TestEveryKindOfFailureIsDescribed(t *testing.T) {
 	text := read(t, "docs/json.md")
 	for _, err := range []error{
 		maintenance.ErrConflicts, maintenance.ErrStale, maintenance.ErrVerify, maintenance.ErrProof, maintenance.ErrRefusedTable,
-		maintenance.ErrNoRef, catalog.ErrUnknown, catalog.ErrNotFound, exit.Usagef("x"), os.ErrClosed, context.Canceled,
+		maintenance.ErrNoRef, repair.ErrConfirm, repair.ErrNoRepair, catalog.ErrUnknown, catalog.ErrNotFound, exit.Usagef("x"), os.ErrClosed, context.Canceled,
 	} {
 		kind := exit.Kind(err)
 		assert.True(t, strings.Contains(text, "`"+kind+"`"), "docs/json.md does not describe the kind %s", kind)

@@ -224,6 +224,22 @@ func TestABranchIsRepairedAlone(t *testing.T) {
 	s.json(exit.NotFound, lake.repair("--issue", "dv-partition", "--ref", "nope")...)
 }
 
+func TestADataFileWithTwoFaultsNeedsBothNamed(t *testing.T) {
+	t.Parallel()
+	lake, made := forgedLake(t, "dv-sequence", "another partition")
+	s, before := newShell(t), lake.files(t)
+	for _, issue := range []string{"dv-sequence", "dv-partition"} {
+		doc := s.json(exit.Refused, lake.repair("--issue", issue, "--apply")...)
+		assert.Equal(t, "no-repair", at(doc, "kind"))
+		assert.Contains(t, at(doc, "error"), made.DataFile)
+		assert.Regexp(t, "--issue (dv-sequence,dv-partition|dv-partition,dv-sequence)", at(doc, "error"))
+	}
+	assert.Equal(t, before, lake.files(t))
+	doc := s.json(exit.OK, lake.repair("--issue", "dv-sequence,dv-partition", "--apply")...)
+	assert.Equal(t, []any{"dv-partition", "dv-sequence"}, at(first(t, doc, "data_files"), "issues"))
+	s.json(exit.OK, "check", "--read-dvs", "-c", lake.config, "lake.db.t")
+}
+
 func TestARepairIsOneLineInTheLog(t *testing.T) {
 	t.Parallel()
 	s, lake := newShell(t), damagedLake(t, "dv-corrupt-flip")
