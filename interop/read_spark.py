@@ -69,7 +69,7 @@ def read(spark, name):
     try:
         rows = sorted(repr(row) for row in spark.table(name).collect())
     except Exception as e:
-        return {"error": " ".join(str(e).split())[:300]}
+        return {"error": " ".join(str(e).split()).rpartition("Caused by: ")[2][:300]}
     return {"live_rows": len(rows), "rows_sha256": hashlib.sha256("\n".join(rows).encode()).hexdigest()}
 
 
