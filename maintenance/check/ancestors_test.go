@@ -182,3 +182,17 @@ func TestAMergeOfManifestsIsNoReasonToReadDeletes(t *testing.T) {
 	}
 	assert.EqualValues(t, 2, requests(1)-requests(-1), "the manifest list and the manifest of the parent")
 }
+
+func TestVectorsThatWereReplacedTogetherAreReadWithOneRequest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	old := l.put(container{parts: []part{l.vector(0, 1), l.vector(1, 5), l.vector(2, 7)}})
+	l.add(old...)
+	l.replace(old, l.put(container{parts: []part{l.vector(0, 1), l.vector(1, 5), l.vector(2, 7, 8)}})...)
+	requests := func(issue string) int64 {
+		r := l.check(check.Options{Level: check.Vectors, Issues: []string{issue}})
+		assert.Empty(t, r.Findings)
+		return r.Requests.RangeGets
+	}
+	assert.EqualValues(t, 2, requests("delete-lost-in-rewrite")-requests("delete-dropped"), "the old vectors, and the new ones beside them")
+}

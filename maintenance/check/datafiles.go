@@ -8,22 +8,56 @@ import (
 	"sync"
 
 	"github.com/apache/iceberg-go"
-	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
-// dataFile is what is kept of a live data file of an ancestor.
+// dataFile is what is kept of a live data file: 32 bytes.
 type dataFile struct {
 	path    uint64 // its hash
 	records int64
-	first   int64 // its first row id, or one of the two below
+	first   int64 // its first row id, or noRowID
+	added   bool  // by the snapshot that wrote the manifest
 }
 
-const (
-	noRowID   int64 = -1 // it has none
-	freshFile int64 = -2 // the child added it, so that its row ids are new
-)
+// noRowID stands for a first row id that is not there.
+const noRowID int64 = -1
+
+// dataFile returns what is kept of an entry.
+func (s *seen) dataFile(e iceberg.ManifestEntry) dataFile {
+	f := dataFile{s.hash(e.DataFile().FilePath()), e.DataFile().Count(), noRowID, e.Status() == iceberg.EntryStatusADDED}
+	if id := e.DataFile().FirstRowID(); id != nil {
+		f.first = *id
+	}
+	return f
+}
+
+// dataFiles are the live data files of manifests by location, as many as there is room for: a manifest is compared up to
+// twice, with what took its place and with what it took the place of.
+type dataFiles struct {
+	room int64 // data files that may still be kept
+	kept map[string][]dataFile
+	full map[string]bool // manifests of which not all are kept
+}
+
+// keep adds one.
+func (d *dataFiles) keep(manifest string, f dataFile) {
+	if d.full[manifest] {
+		return
+	}
+	if d.room--; d.room < 0 {
+		d.full[manifest] = true
+		d.drop(manifest)
+		return
+	}
+	d.kept[manifest] = append(d.kept[manifest], f)
+}
+
+// drop forgets a manifest.
+func (d *dataFiles) drop(manifest string) {
+	d.room += int64(len(d.kept[manifest]))
+	delete(d.kept, manifest)
+}
 
 // both is a data file of a manifest that only the parent lists and of one that only the child lists.
 type both struct{ before, after dataFile }
@@ -65,13 +99,17 @@ func (h *history) data(ctx context.Context, s *step) error {
 
 // changed reads the data manifests that only one of the two lists.
 func (h *history) changed(ctx context.Context, s *step) (*dataChange, bool, error) {
-	before, whole, err := h.dataFiles(ctx, without(s.before, s.after, iceberg.ManifestContentData), nil)
+	before, whole, err := h.dataFiles(ctx, without(s.before, s.after, iceberg.ManifestContentData))
 	if err != nil || !whole {
 		return nil, whole, err
 	}
-	after, whole, err := h.dataFiles(ctx, without(s.after, s.before, iceberg.ManifestContentData), s.child)
+	manifests := without(s.after, s.before, iceberg.ManifestContentData)
+	after, whole, err := h.dataFiles(ctx, manifests)
 	if err != nil || !whole {
 		return nil, whole, err
+	}
+	for location := range manifests {
+		h.seen.files.drop(location) // no older snapshot has it
 	}
 	c := diff(before, after)
 	c.twice = repeats(before) || repeats(after)
@@ -88,26 +126,31 @@ func repeats(files []dataFile) bool {
 	return false
 }
 
-// dataFiles returns the live data files of manifests by hash. Those that a snapshot added are fresh.
-func (h *history) dataFiles(ctx context.Context, manifests map[string]iceberg.ManifestFile, added *table.Snapshot) ([]dataFile, bool, error) {
-	var mu sync.Mutex
+// dataFiles returns the live data files of manifests by hash, reading those that are not kept.
+func (h *history) dataFiles(ctx context.Context, manifests map[string]iceberg.ManifestFile) ([]dataFile, bool, error) {
 	var out []dataFile
+	missing := map[string]iceberg.ManifestFile{}
+	for location, m := range manifests {
+		files, kept := h.seen.files.kept[location]
+		if out = append(out, files...); !kept {
+			missing[location] = m
+		}
+	}
+	var mu sync.Mutex
 	all := true
-	err := h.eachManifest(ctx, manifests, func(ctx context.Context, m iceberg.ManifestFile) error {
+	err := h.eachManifest(ctx, missing, func(ctx context.Context, m iceberg.ManifestFile) error {
 		whole, err := snapshot.LiveEntries(ctx, h.files, m, func(e iceberg.ManifestEntry) {
-			f := dataFile{h.seen.hash(e.DataFile().FilePath()), e.DataFile().Count(), noRowID}
-			if id := e.DataFile().FirstRowID(); id != nil {
-				f.first = *id
-			}
-			if added != nil && e.Status() == iceberg.EntryStatusADDED && e.SnapshotID() == added.SnapshotID {
-				f.first = freshFile
-			}
+			f := h.seen.dataFile(e)
 			mu.Lock()
 			defer mu.Unlock()
 			out = append(out, f)
+			h.seen.files.keep(m.FilePath(), f)
 		})
 		mu.Lock()
 		defer mu.Unlock()
+		if !whole {
+			h.seen.files.drop(m.FilePath())
+		}
 		all = all && whole
 		return err
 	})

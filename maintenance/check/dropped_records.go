@@ -60,7 +60,7 @@ func (h *history) partsOf(drops []*drop) [][]*drop {
 // losses reads dropped delete files. One that is gone or damaged is judged by its entry.
 func (h *history) losses(ctx context.Context, drops []*drop, all *targets, reported map[string]bool) (map[string]*loss, error) {
 	out := map[string]*loss{}
-	byPath := map[string][]*drop{}
+	byPath := map[string][]reading{}
 	for _, d := range drops {
 		applied := all.of(d)
 		for _, t := range applied {
@@ -69,34 +69,19 @@ func (h *history) losses(ctx context.Context, drops []*drop, all *targets, repor
 			}
 		}
 		if len(applied) > 0 {
-			byPath[d.Path] = append(byPath[d.Path], d)
+			byPath[d.Path] = append(byPath[d.Path], h.lossOf(d, all, out, reported))
 		}
 	}
-	var mu sync.Mutex
-	err := h.each(ctx, slices.Sorted(maps.Keys(byPath)), func(ctx context.Context, location string) error {
-		for _, d := range byPath[location] {
-			readable, err := h.positions(ctx, d.DeleteFile, d.into(out))
-			if err != nil {
-				return err
-			}
-			if !readable {
-				mu.Lock()
-				h.unreadable(d, all, reported)
-				mu.Unlock()
-			}
-		}
-		return nil
-	})
-	return out, err
+	return out, h.read(ctx, byPath)
 }
 
-// into adds what a delete file deleted of the data files to which it applied.
-func (d *drop) into(byFile map[string]*loss) func(string, *puffin.Bitmap) {
-	return func(path string, positions *puffin.Bitmap) {
+// lossOf is the reading of a dropped delete file: what it deleted of the data files to which it applied.
+func (h *history) lossOf(d *drop, all *targets, byFile map[string]*loss, reported map[string]bool) reading {
+	return reading{d.DeleteFile, func(path string, positions *puffin.Bitmap) {
 		if l := byFile[path]; l != nil && d.deleted(l.of) {
 			l.add(d, positions)
 		}
-	}
+	}, func() { h.unreadable(d, all, reported) }}
 }
 
 // unreadable judges a dropped delete file that cannot be read.
@@ -108,33 +93,29 @@ func (h *history) unreadable(d *drop, all *targets, reported map[string]bool) {
 
 // takeAway removes what the head deletes, and positions that the data files do not have.
 func (h *history) takeAway(ctx context.Context, byFile map[string]*loss) error {
-	byPath := map[string][]*snapshot.DeleteFile{}
+	instead := map[*snapshot.DeleteFile]bool{}
+	byPath := map[string][]reading{}
 	for _, l := range byFile {
 		if !l.clip() {
 			continue
 		}
 		for _, d := range h.instead(l.of) {
-			if !slices.Contains(byPath[d.Path], d) {
-				byPath[d.Path] = append(byPath[d.Path], d)
+			if !instead[d] {
+				instead[d] = true
+				byPath[d.Path] = append(byPath[d.Path], h.still(d, byFile))
 			}
 		}
 	}
-	return h.each(ctx, slices.Sorted(maps.Keys(byPath)), func(ctx context.Context, location string) error {
-		for _, d := range byPath[location] {
-			readable, err := h.positions(ctx, d, func(path string, positions *puffin.Bitmap) {
-				if l := byFile[path]; l != nil && (d.IsDV() || d.AppliesTo(h.survey.State.DataFiles[path])) {
-					l.remove(positions)
-				}
-			})
-			if err != nil {
-				return err
-			}
-			if !readable {
-				h.doubt(d, byFile)
-			}
+	return h.read(ctx, byPath)
+}
+
+// still is the reading of a delete file of the head.
+func (h *history) still(d *snapshot.DeleteFile, byFile map[string]*loss) reading {
+	return reading{d, func(path string, positions *puffin.Bitmap) {
+		if l := byFile[path]; l != nil && (d.IsDV() || d.AppliesTo(h.survey.State.DataFiles[path])) {
+			l.remove(positions)
 		}
-		return nil
-	})
+	}, func() { h.doubt(d, byFile) }}
 }
 
 // doubt leaves the data files undecided that an unreadable delete file of the head may delete rows of.
@@ -148,27 +129,74 @@ func (h *history) doubt(d *snapshot.DeleteFile, byFile map[string]*loss) {
 	}
 }
 
-// positions tells what a deletion vector or position delete file deletes, by data file. It is false when it cannot be
-// read to its end; an error is of the store, or of ctx.
-func (h *history) positions(ctx context.Context, d *snapshot.DeleteFile, each func(string, *puffin.Bitmap)) (bool, error) {
-	object := h.table.Store.Object(d.Path, 0)
-	var err error
-	if d.IsDV() {
-		if d.Unbound() || h.misbound[d] {
-			return false, nil // nobody knows what is deleted
+// reading is a delete file to read.
+type reading struct {
+	*snapshot.DeleteFile
+	each       func(path string, positions *puffin.Bitmap) // what it deletes, by data file
+	unreadable func()                                      // it cannot be read to its end; one of them at a time
+}
+
+// read reads delete files by location. An error is of the store, or of ctx.
+func (h *history) read(ctx context.Context, byLocation map[string][]reading) error {
+	var mu sync.Mutex
+	return h.each(ctx, slices.Sorted(maps.Keys(byLocation)), func(ctx context.Context, location string) error {
+		bad, err := h.readAll(ctx, location, byLocation[location])
+		mu.Lock()
+		defer mu.Unlock()
+		for _, r := range bad {
+			r.unreadable()
 		}
-		var positions *puffin.Bitmap
-		if positions, err = puffin.ReadDeletionVector(ctx, object, rangeOf(d)); err == nil {
-			each(d.Referenced, positions)
+		return err
+	})
+}
+
+// readAll reads the delete files at one location, deletion vectors that are neighbours with one request, and returns
+// those that it cannot read.
+func (h *history) readAll(ctx context.Context, location string, files []reading) (bad []reading, err error) {
+	var vectors []reading
+	var ranges []puffin.DeletionVectorRange
+	for _, r := range files {
+		switch {
+		case !r.IsDV():
+			whole, err := h.readRecords(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			if !whole {
+				bad = append(bad, r)
+			}
+		case r.Unbound() || h.misbound[r.DeleteFile]:
+			bad = append(bad, r) // nobody knows what it deletes
+		default:
+			vectors, ranges = append(vectors, r), append(ranges, rangeOf(r.DeleteFile))
 		}
-	} else {
-		err = positiondelete.Read(ctx, positiondelete.File{Location: d.Path, Source: object, Size: d.Size}, func(path []byte, positions []int64) error {
-			each(string(path), bitmapOf(positions))
-			return nil
-		})
 	}
-	var bad *positiondelete.Error
-	if errors.As(err, &bad) || errors.Is(err, puffin.ErrCorrupt) || errors.Is(err, fs.ErrNotExist) {
+	if len(vectors) == 0 {
+		return bad, nil
+	}
+	err = puffin.ReadDeletionVectors(ctx, h.table.Store.Object(location, 0), ranges, puffin.ReadOptions{}, func(i int, positions *puffin.Bitmap, err error) error {
+		switch {
+		case err == nil:
+			vectors[i].each(vectors[i].Referenced, positions)
+		case errors.Is(err, puffin.ErrCorrupt), errors.Is(err, fs.ErrNotExist):
+			bad = append(bad, vectors[i])
+		default:
+			return err
+		}
+		return nil
+	})
+	return bad, err
+}
+
+// readRecords reads a position delete file, and is false when it cannot be read to its end.
+func (h *history) readRecords(ctx context.Context, r reading) (bool, error) {
+	file := positiondelete.File{Location: r.Path, Source: h.table.Store.Object(r.Path, 0), Size: r.Size}
+	err := positiondelete.Read(ctx, file, func(path []byte, positions []int64) error {
+		r.each(string(path), bitmapOf(positions))
+		return nil
+	})
+	var damaged *positiondelete.Error
+	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil, err

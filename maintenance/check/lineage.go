@@ -147,7 +147,7 @@ func (h *history) relisted(s *step) {
 func (h *history) renumbered(s *step, c *dataChange) {
 	n := 0
 	for _, b := range c.stayed {
-		if b.before.first != noRowID && b.after.first != freshFile && b.before.first != b.after.first {
+		if b.before.first != noRowID && !b.after.added && b.before.first != b.after.first {
 			n++
 		}
 	}

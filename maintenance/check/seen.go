@@ -24,6 +24,7 @@ type seen struct {
 	summaries map[string]*summaryCheck // by manifest
 	mixed     map[string]bool          // manifests with live delete files that are no deletion vectors
 	rowIDs    rowIDs
+	files     dataFiles
 	total     totals
 }
 
@@ -39,7 +40,10 @@ type equalityDelete struct {
 }
 
 func newSeen(c *checker) *seen {
+	const most = 8 * 32 // an eighth of the memory, 32 bytes for each
 	return &seen{
+		files: dataFiles{room: c.options.Memory / most, kept: map[string][]dataFile{}, full: map[string]bool{}},
+
 		c: c, seed: maphash.MakeSeed(), minSeq: map[snapshot.GroupKey]int64{}, leastSeq: -1, bounds: map[snapshot.FileID]pathBounds{},
 		summaries: map[string]*summaryCheck{}, mixed: map[string]bool{},
 	}
@@ -56,6 +60,9 @@ func (s *seen) entry(m iceberg.ManifestFile, e iceberg.ManifestEntry, key snapsh
 	switch f.ContentType() {
 	case iceberg.EntryContentData:
 		s.data(f, e.SequenceNum(), key)
+		if s.c.options.History > 0 {
+			s.files.keep(m.FilePath(), s.dataFile(e))
+		}
 	case iceberg.EntryContentEqDeletes:
 		s.equality = append(s.equality, equalityDelete{f.FilePath(), key, e.SequenceNum(), e.SnapshotID()})
 	default:
