@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
@@ -116,7 +117,7 @@ func (l *Lake) find(ctx context.Context, n Name) ([]Target, error) {
 	}
 	var out []Target
 	for _, name := range l.Catalogs() {
-		if !match(n.Catalog, name) {
+		if !config.MatchText(n.Catalog, name) {
 			continue
 		}
 		tables, err := l.list(ctx, name, n)
@@ -154,7 +155,7 @@ func (l *Lake) list(ctx context.Context, name string, n Name) ([]Target, error) 
 func (n Name) namespace() []string {
 	levels := n.Table[:len(n.Table)-1]
 	for i, level := range levels {
-		if IsGlob(level) {
+		if config.IsGlob(level) {
 			return levels[:i]
 		}
 	}

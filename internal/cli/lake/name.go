@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 )
 
@@ -16,11 +17,8 @@ type Name struct {
 	Table   []string // namespace levels, then the table, each a name or a glob
 }
 
-// IsGlob says whether text holds * or ?.
-func IsGlob(text string) bool { return strings.ContainsAny(text, "*?") }
-
 // Glob says whether the name holds * or ?.
-func (n Name) Glob() bool { return IsGlob(n.Text) }
+func (n Name) Glob() bool { return config.IsGlob(n.Text) }
 
 // ParseName takes a name apart. The first level is the catalog when there is one of that name, or when it is a glob;
 // it can be left out when there is only one catalog. At least a namespace and a table must be left.
@@ -30,7 +28,7 @@ func ParseName(text string, catalogs []string) (Name, error) {
 		return Name{}, exit.Usagef("table %q: want catalog.namespace.table", text)
 	}
 	first := levels[0]
-	known := slices.ContainsFunc(catalogs, func(c string) bool { return match(first, c) })
+	known := slices.ContainsFunc(catalogs, func(c string) bool { return config.MatchText(first, c) })
 	switch {
 	case known && len(levels) > 2:
 		return Name{Text: text, Catalog: first, Table: levels[1:]}, nil
@@ -44,48 +42,7 @@ func ParseName(text string, catalogs []string) (Name, error) {
 
 var errNoCatalog = errors.New("no catalog")
 
-// Match says whether the name or glob means the table of a catalog. * stands for any text within one level and, as
-// the last level, for all levels that follow; ? stands for one character.
+// Match says whether the name or glob means the table of a catalog, as [config.MatchTable] does.
 func (n Name) Match(catalog string, identifier []string) bool {
-	if !match(n.Catalog, catalog) {
-		return false
-	}
-	for i, level := range n.Table {
-		last := i == len(n.Table)-1
-		switch {
-		case i >= len(identifier):
-			return false
-		case last && level == "*":
-			return true
-		case !match(level, identifier[i]):
-			return false
-		}
-	}
-	return len(n.Table) == len(identifier)
-}
-
-// match matches text with a glob of * and ?, both of which mean characters, not bytes.
-func match(glob, text string) bool {
-	g, t := []rune(glob), []rune(text)
-	star, mark := -1, 0
-	i, j := 0, 0
-	for j < len(t) {
-		switch {
-		case i < len(g) && g[i] == '*':
-			star, mark = i, j
-			i++
-		case i < len(g) && (g[i] == '?' || g[i] == t[j]):
-			i++
-			j++
-		case star >= 0:
-			mark++
-			i, j = star+1, mark
-		default:
-			return false
-		}
-	}
-	for i < len(g) && g[i] == '*' {
-		i++
-	}
-	return i == len(g)
+	return config.MatchText(n.Catalog, catalog) && config.MatchTable(n.Table, identifier)
 }

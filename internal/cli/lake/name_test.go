@@ -7,7 +7,6 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func TestParseNameFindsTheCatalog(t *testing.T) {
@@ -70,24 +69,4 @@ func TestGlobsMatchLevelByLevel(t *testing.T) {
 			assert.Equal(t, c.want, n.Match(levels[0], levels[1:]))
 		})
 	}
-}
-
-func TestMatchAgreesWithTheDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		glob := rapid.StringMatching(`[ab*?]{0,6}`).Draw(t, "glob")
-		text := rapid.StringMatching(`[ab]{0,6}`).Draw(t, "text")
-		if got, want := match(glob, text), slowMatch(glob, text); got != want {
-			t.Fatalf("match(%q, %q) = %v", glob, text, got)
-		}
-	})
-}
-
-func slowMatch(glob, text string) bool {
-	switch {
-	case glob == "":
-		return text == ""
-	case glob[0] == '*':
-		return slowMatch(glob[1:], text) || text != "" && slowMatch(glob, text[1:])
-	}
-	return text != "" && (glob[0] == '?' || glob[0] == text[0]) && slowMatch(glob[1:], text[1:])
 }

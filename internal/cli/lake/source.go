@@ -60,7 +60,7 @@ func (s Source) Load(tables ...string) (*config.Config, error) {
 func named(tables []string) string {
 	for _, t := range tables {
 		levels := strings.Split(t, ".")
-		if len(levels) > 2 && !IsGlob(levels[0]) && !IsLocation(t) {
+		if len(levels) > 2 && !config.IsGlob(levels[0]) && !IsLocation(t) {
 			return levels[0]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
@@ -28,7 +29,7 @@ func Repair(ctx context.Context, o RepairOptions) error {
 	if err := o.Repair.Validate(); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if lake.IsGlob(o.Table) {
+	if config.IsGlob(o.Table) {
 		return exit.Usagef("%q: a repair is about one table", o.Table)
 	}
 	targets, err := o.Lake.Find(ctx, []string{o.Table})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
@@ -43,7 +44,7 @@ func Run(ctx context.Context, o Options) error {
 // several says whether names may mean more than one table: the form of the result depends on the command line only,
 // not on how many tables a glob happens to match.
 func several(names []string) bool {
-	return len(names) != 1 || lake.IsGlob(names[0])
+	return len(names) != 1 || config.IsGlob(names[0])
 }
 
 func (o *Options) one(ctx context.Context, cat catalog.Catalog, t lake.Target) result {
