@@ -24,6 +24,11 @@ func recordFaults() []fault {
 			l.right[l.path(2)] = []int64{8}
 			return l.deletes(append([]forge.Record{l.at(2, 8)}, l.records(0, l.shape.positions...)...)...).Build()
 		}),
+		{name: "a file as old as its data file that also has records of a younger one", issue: "delete-rows", class: safe, level: vectors, in: bothShapes(), make: func(l *lab) {
+			d := l.deletes(append([]forge.Record{l.at(1, 77)}, l.records(0, l.shape.positions...)...)...).Build()
+			l.change(forge.Change{Add: []forge.Added{{File: d, Seq: ptr(int64(1))}}})
+			l.location, l.right[l.path(0)], l.dataFile = d.FilePath(), l.shape.positions, ""
+		}},
 		rows("no field ids", safe, 0, func(l *lab) iceberg.DataFile { return l.columns("", "", l.nullables()...) }),
 		rows("a null position", ask, 1, func(l *lab) iceberg.DataFile {
 			return l.columns(pathID, posID, append(l.nullables(), nullable{path: ptr(l.path(0))})...)
