@@ -56,7 +56,7 @@ func ReadStored(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, each f
 	if err != nil {
 		return nil, err
 	}
-	return &Stored{Header: header.Meta, Recounted: withEmptyBounds(recounted)}, nil
+	return &Stored{Header: header.Meta, Recounted: recordOf(recounted, recounted.Version())}, nil
 }
 
 // countedReader counts the bytes that were read.

@@ -261,7 +261,7 @@ type rollingManifest struct {
 func (r *rollingManifest) write(entry func(*iceberg.ManifestWriter) error) error {
 	if r.w == nil {
 		r.buf = bytes.Buffer{}
-		w, err := iceberg.NewManifestWriter(r.p.version, &r.buf, *r.spec, r.schema, r.p.change.SnapshotID, iceberg.WithManifestWriterContent(iceberg.ManifestContentDeletes))
+		w, err := iceberg.NewManifestWriter(entryVersion, &r.buf, *r.spec, r.schema, r.p.change.SnapshotID, iceberg.WithManifestWriterContent(iceberg.ManifestContentDeletes))
 		if err != nil {
 			return err
 		}
@@ -283,6 +283,10 @@ func (r *rollingManifest) close() error {
 	if err := r.w.Close(); err != nil {
 		return err
 	}
+	data, err := labelled(r.buf.Bytes(), r.p.version)
+	if err != nil {
+		return err
+	}
 	location := fmt.Sprintf("%s/%s-m%d.avro", r.p.dir, r.p.commit, r.p.count)
 	r.p.count++
 	m, err := r.w.ToManifestFile(location, int64(r.buf.Len()))
@@ -290,6 +294,6 @@ func (r *rollingManifest) close() error {
 		return fmt.Errorf("manifest %s: %w", location, err)
 	}
 	r.w = nil
-	r.done = append(r.done, withEmptyBounds(m))
-	return r.p.write(location, r.buf.Bytes())
+	r.done = append(r.done, recordOf(m, r.p.version))
+	return r.p.write(location, data)
 }

@@ -4,10 +4,10 @@ import (
 	"github.com/apache/iceberg-go"
 )
 
-// withEmptyBounds returns a manifest's record for the manifest list in which a bound that is the empty string is written
-// as such. iceberg-go makes it a nil slice, which is written as null, and a null bound says that all values are null: the
+// recordOf returns a manifest's record for the manifest list of a format version in which a bound that is the empty string is
+// written as such. iceberg-go makes it a nil slice, which is written as null, and a null bound says that all values are null: the
 // reference then skips the manifest for every predicate on the column, and the rows that its entries delete are back.
-func withEmptyBounds(m iceberg.ManifestFile) iceberg.ManifestFile {
+func recordOf(m iceberg.ManifestFile, version int) iceberg.ManifestFile {
 	summaries := m.Partitions()
 	found := false
 	for _, s := range summaries {
@@ -17,10 +17,10 @@ func withEmptyBounds(m iceberg.ManifestFile) iceberg.ManifestFile {
 			}
 		}
 	}
-	if !found {
+	if !found && m.Version() == version {
 		return m
 	}
-	return iceberg.NewManifestFile(m.Version(), m.FilePath(), m.Length(), m.PartitionSpecID(), m.SnapshotID()).
+	return iceberg.NewManifestFile(version, m.FilePath(), m.Length(), m.PartitionSpecID(), m.SnapshotID()).
 		SequenceNum(m.SequenceNum(), m.MinSequenceNum()).Content(m.ManifestContent()).
 		AddedFiles(m.AddedDataFiles()).ExistingFiles(m.ExistingDataFiles()).DeletedFiles(m.DeletedDataFiles()).
 		AddedRows(m.AddedRows()).ExistingRows(m.ExistingRows()).DeletedRows(m.DeletedRows()).

@@ -28,7 +28,7 @@ func TestAPartitionBoundThatIsTheEmptyStringStaysOne(t *testing.T) {
 	require.NoError(t, err)
 	l, err := iceberg.NewManifestListWriterV3(&list, id, seq, 0, nil)
 	require.NoError(t, err)
-	require.NoError(t, l.AddManifests([]iceberg.ManifestFile{withEmptyBounds(m)}))
+	require.NoError(t, l.AddManifests([]iceberg.ManifestFile{recordOf(m, m.Version())}))
 	require.NoError(t, l.Close())
 	read, err := iceberg.ReadManifestList(&list)
 	require.NoError(t, err)

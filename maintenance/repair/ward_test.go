@@ -226,7 +226,11 @@ func (w *ward) listed(meta table.Metadata) map[string]string {
 	out := map[string]string{}
 	for _, e := range w.entries(meta.SnapshotByName(w.Ref)) {
 		f := e.DataFile()
-		out[f.FilePath()] += fmt.Sprintf("snapshot %d, sequence number %d, %d records of %d bytes; ", e.SnapshotID(), e.SequenceNum(), f.Count(), f.FileSizeBytes())
+		of := ""
+		if f.ReferencedDataFile() != nil {
+			of = *f.ReferencedDataFile()
+		}
+		out[f.FilePath()] += fmt.Sprintf("snapshot %d, sequence number %d, %d records of %d bytes, of %q; ", e.SnapshotID(), e.SequenceNum(), f.Count(), f.FileSizeBytes(), of)
 	}
 	return out
 }

@@ -29,6 +29,14 @@ func recordFaults() []fault {
 			l.change(forge.Change{Add: []forge.Added{{File: d, Seq: ptr(int64(1))}}})
 			l.location, l.right[l.path(0)], l.dataFile = d.FilePath(), l.shape.positions, ""
 		}},
+		{name: "a file in a manifest with one that references its data file", issue: "delete-rows", class: safe, level: vectors, in: fileShapes(), make: func(l *lab) {
+			d := l.deletes(l.at(0, 50), l.at(0, 1), l.at(0, 2)).Build()
+			other := l.deletes(l.at(1, 8)).ReferencedDataFile(l.path(1)).Build()
+			l.change(forge.Change{Add: forge.Files(d, other), Version: 3, Bytes: older})
+			l.right[l.path(0)], l.right[l.path(1)] = l.shape.positions, append(l.right[l.path(1)], 8)
+			l.healthy = append(l.healthy, other.FilePath())
+			l.location, l.dataFile = d.FilePath(), ""
+		}},
 		rows("no field ids", safe, 0, func(l *lab) iceberg.DataFile { return l.columns("", "", l.nullables()...) }),
 		rows("a null position", ask, 1, func(l *lab) iceberg.DataFile {
 			return l.columns(pathID, posID, append(l.nullables(), nullable{path: ptr(l.path(0))})...)
