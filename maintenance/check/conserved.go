@@ -44,7 +44,8 @@ func (h *history) parentCount(s *step, path uint64) vectorCount {
 }
 
 // conserves says whether the child may not have changed any row, and manifests can tell whether it did: in neither of the
-// two are there position or equality delete files, of which only reading them tells what they delete.
+// two are there position or equality delete files, of which only reading them tells what they delete. A repair may take
+// away positions that the data file does not have.
 func (h *history) conserves(s *step) bool {
 	if s.repairs() || s.child.Summary == nil || s.child.Summary.Operation != table.OpReplace || !h.options.wants("rows-resurrected") {
 		return false
@@ -95,14 +96,14 @@ func has(files []dataFile, path uint64) bool {
 
 // otherVector judges a data file that stayed and whose deletion vector has another number of positions. One that has none
 // any more is said to be dropped; one that has fewer is compared by records where they are read, and is mended when the
-// head has them all again. A repair of ours takes away positions that the data file does not have.
+// head has them all again.
 func (h *history) otherVector(s *step, path string, before, after vectorCount) {
 	data := h.survey.State.DataFiles[path]
 	if data == nil || data.Twice || data.DV() == nil || before.vectors > 1 || after.vectors != 1 || before.positions == after.positions {
 		return
 	}
 	fewer := after.positions < before.positions
-	if fewer && (data.DV().Records >= before.positions || s.child.Summary.Properties["dvcompactor.version"] != "" || h.readsRecords(path)) {
+	if fewer && (data.DV().Records >= before.positions || h.readsRecords(path)) {
 		return
 	}
 	f := of("rows-resurrected", data.DV())

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,7 +124,7 @@ func TestSnapshotsThatChangeNoRowsOrMay(t *testing.T) {
 			l.replace(small, one(l, 1, 2)...)
 		})},
 		{"a smaller vector that a repair wrote", nil, rewritten(func(l *lab, v iceberg.DataFile) {
-			l.Commit(forge.Change{Operation: table.OpReplace, Add: forge.Files(one(l, 1)...), Remove: removing(v), Summary: map[string]string{"dvcompactor.version": "1"}})
+			l.Commit(forge.Change{Operation: table.OpReplace, Add: forge.Files(one(l, 1)...), Remove: removing(v), Summary: map[string]string{maintenance.RepairKey: "1"}})
 		})},
 		{"two vectors of a data file that became one", nil, rewritten(func(l *lab, v iceberg.DataFile) {
 			second := one(l, 2, 3)
