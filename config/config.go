@@ -20,6 +20,10 @@ type Config struct {
 	Storage []Mount `yaml:"storage,omitempty"`
 	// Defaults hold for every run that does not say otherwise.
 	Defaults Defaults `yaml:"defaults"`
+	// Policies say what the daemon does with which tables.
+	Policies []Policy `yaml:"policies,omitempty"`
+	// Daemon configures serve.
+	Daemon Daemon `yaml:"daemon"`
 }
 
 // CatalogNames returns the names of the catalogs, sorted.

@@ -43,11 +43,16 @@ func TestExampleFile(t *testing.T) {
 	if c.Defaults != defaults {
 		t.Errorf("the example does not show the defaults: %+v", c.Defaults)
 	}
+	daemon := c.Daemon
+	daemon.State, daemon.Token, daemon.Webhook, daemon.TLS = "", "", "", ServerTLS{}
+	if daemon != DefaultDaemon() {
+		t.Errorf("the example does not show the defaults: %+v", daemon)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range yamlKeys(reflect.TypeFor[Config]()) {
+	for _, key := range append(yamlKeys(reflect.TypeFor[Config]()), TriggerNames()...) {
 		if !strings.Contains(string(text), key+":") {
 			t.Errorf("the example does not show %s", key)
 		}
@@ -85,6 +90,10 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		Defaults: Defaults{
 			Memory: 512 << 20, Parallelism: runtime.GOMAXPROCS(0), TargetPuffinSize: 64 << 20,
 			Retries: Retries{RequestAttempts: 4, CommitAttempts: 10, BaseDelay: 100 * time.Millisecond, MaxDelay: 5 * time.Second},
+		},
+		Daemon: Daemon{
+			Listen: "127.0.0.1:9464", Parallelism: 4, ParallelismPerCatalog: 2, Discovery: 5 * time.Minute, Deadline: time.Hour,
+			Failures: 3, Grace: 5 * time.Minute, TableLabel: true,
 		},
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -129,6 +138,7 @@ defaults: {memory: 1GiB, parallelism: 7, target_puffin_size: 1000, cool_down: 15
 			Memory: 1 << 30, Parallelism: 7, TargetPuffinSize: 1000, CoolDown: 15 * time.Minute,
 			Retries: Retries{RequestAttempts: 1, CommitAttempts: 2, BaseDelay: time.Second, MaxDelay: 2 * time.Second},
 		},
+		Daemon: DefaultDaemon(),
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v, want %+v", c, want)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -260,25 +259,6 @@ func (m *mapping) size(key string, least, otherwise Size) Size {
 		return n
 	}
 	return otherwise
-}
-
-// duration returns the duration under a key, or otherwise when it is absent.
-func (m *mapping) duration(key string, otherwise time.Duration) time.Duration {
-	return m.durationFrom(1, key, "must be a positive duration, for instance 100ms or 5s", otherwise)
-}
-
-// durationFrom returns the duration under a key, which is at least that long. reason says so.
-func (m *mapping) durationFrom(least time.Duration, key, reason string, otherwise time.Duration) time.Duration {
-	s := m.scalar(key)
-	if !s.set {
-		return otherwise
-	}
-	d, err := time.ParseDuration(s.text)
-	if err != nil || d < least {
-		m.fail(key, reason, s.shown())
-		return otherwise
-	}
-	return d
 }
 
 // strings returns the mapping of texts under a key. check, if not nil, returns why an entry is wrong, or "".

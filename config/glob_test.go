@@ -1,10 +1,34 @@
 package config
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+func TestAStarStaysWithinALevelUnlessItIsTheLast(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pattern, table string
+		want           bool
+	}{
+		{"c.n.t", "c.n.t", true},
+		{"c.n.t", "c.n.T", false},
+		{"c.*.t", "c.n.t", true},
+		{"c.*.t", "c.n.m.t", false},
+		{"c.n.*", "c.n.m.t", true},
+		{"c.n.t*", "c.n.t1.t", false},
+		{"c.*", "c.n.m.t", true},
+		{"*", "c.n.t", true},
+		{"c.n.t.*", "c.n.t", false},
+		{"c.n.?", "c.n.é", true},
+	} {
+		if got := MatchTable(strings.Split(tt.pattern, "."), strings.Split(tt.table, ".")); got != tt.want {
+			t.Errorf("%s and %s: got %v", tt.pattern, tt.table, got)
+		}
+	}
+}
 
 func TestMatchTextAgreesWithTheDefinition(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,8 @@ func (d *decoder) config(root *mapping) *Config {
 	c.Catalogs = d.catalogs(root)
 	c.Storage = d.storage(root)
 	c.Defaults = d.defaults(root.mapping("defaults"))
+	c.Policies = d.policies(root, c.CatalogNames())
+	c.Daemon = d.daemon(root.mapping("daemon"))
 	root.finish()
 	return c
 }

@@ -6,15 +6,18 @@ import (
 	"testing"
 )
 
+// mistake is a configuration and what is said about it.
+type mistake struct {
+	name, text string
+	want       []string
+}
+
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	rest := func(text string) string {
 		return "version: 1\ncatalogs:\n  c:\n    type: rest\n    uri: https://x\n" + text
 	}
-	tests := []struct {
-		name, text string
-		want       []string
-	}{
+	checkMistakes(t, []mistake{
 		{"an empty file", "", []string{"f: is empty; a configuration starts with version: 1"}},
 		{"only a comment", "# x\n", []string{"f: is empty; a configuration starts with version: 1"}},
 		{"no mapping", "- a\n", []string{"f:1: must be a mapping of keys to values (got a list)", "f:1: version: is missing; write version: 1", "f:1: catalogs: is missing; write catalogs: {NAME: {type: rest, uri: ...}}"}},
@@ -23,7 +26,7 @@ func TestMistakes(t *testing.T) {
 		{"two documents", minimal("---\nversion: 1\n"), []string{"f:6: has a second YAML document; put everything into one"}},
 		{"another version", strings.Replace(minimal(""), "version: 1", "version: 2", 1), []string{"f:1: version: is not a version that this build understands; write version: 1 (got 2)"}},
 		{"no catalogs", "version: 1\ncatalogs: {}\n", []string{"f:2: catalogs: is empty; write catalogs: {NAME: {type: rest, uri: ...}}"}},
-		{"an unknown key", minimal("policies: []\n"), []string{"f:6: policies: is not a known key here; known are version, catalogs, storage, defaults"}},
+		{"an unknown key", minimal("tables: []\n"), []string{"f:6: tables: is not a known key here; known are version, catalogs, storage, defaults, policies, daemon"}},
 		{"a mistyped key", minimal("defaults: {memroy: 1GiB}\n"), []string{"f:6: defaults.memroy: is not a known key here; did you mean memory?"}},
 		{"a key twice", minimal("version: 1\n"), []string{"f:6: version: is there twice, first on line 1; keep one of them"}},
 		{"a catalog twice", minimal("  c: {type: sql, uri: 'sqlite:///d'}\n"), []string{"f:6: catalogs.c: is there twice, first on line 3; keep one of them"}},
@@ -71,7 +74,12 @@ func TestMistakes(t *testing.T) {
 		{"a missing variable", minimal("    warehouse: a${NO_SUCH}b\n"), []string{"f:6: catalogs.c.warehouse: needs the environment variable NO_SUCH, which is not set"}},
 		{"a missing file", minimal("    warehouse: ${file:/no/such/file}\n"), []string{"f:6: catalogs.c.warehouse: needs the file /no/such/file: no such file or directory"}},
 		{"a value from a variable is not shown", minimal("defaults: {memory: '${SECRET}'}\n"), []string{"f:6: defaults.memory: is not a size; write for instance 512MiB (got ${SECRET})"}},
-	}
+	})
+}
+
+// checkMistakes parses each of the configurations. hunter2 is a secret in them.
+func checkMistakes(t *testing.T, tests []mistake) {
+	t.Helper()
 	vars := env(map[string]string{"SECRET": "hunter2"})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,6 +20,7 @@ func (c *Config) Masked() *Config {
 	for i := range out.Storage {
 		out.Storage[i].URL = Redact(out.Storage[i].URL)
 	}
+	out.Daemon = c.Daemon.masked()
 	return &out
 }
 

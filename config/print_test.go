@@ -31,6 +31,7 @@ catalogs:
     uri: postgres://u:hunter2@h/d?sslpassword=hunter2&sslmode=shown
 storage:
   - {prefix: "s3://a/", url: "s3://a?region=shown&secret_key=hunter2"}
+daemon: {token: hunter2, state: "s3://u:hunter2@shown/", webhook: "https://u:hunter2@shown/hunter2?hunter2#hunter2"}
 `
 	c, err := Parse("f", []byte(text), env(map[string]string{"C": "id:hunter2"}))
 	if err != nil {
@@ -43,10 +44,10 @@ storage:
 	if strings.Contains(string(out), "hunter2") {
 		t.Errorf("a secret is shown:\n%s", out)
 	}
-	if got := strings.Count(string(out), "shown"); got != 5 {
-		t.Errorf("%d of 5 harmless values are shown:\n%s", got, out)
+	if got := strings.Count(string(out), "shown"); got != 7 {
+		t.Errorf("%d of 7 harmless values are shown:\n%s", got, out)
 	}
-	if c.Catalogs["r"].Token != "hunter2" || c.Storage[0].URL == c.Masked().Storage[0].URL || c.Catalogs["r"].Headers["Cookie"] != "hunter2" {
+	if c.Catalogs["r"].Token != "hunter2" || c.Storage[0].URL == c.Masked().Storage[0].URL || c.Catalogs["r"].Headers["Cookie"] != "hunter2" || c.Daemon.Token != "hunter2" {
 		t.Error("masking changed the configuration itself")
 	}
 }
@@ -106,7 +107,7 @@ func TestFromCatalogURI(t *testing.T) {
 			continue
 		}
 		want := map[string]Catalog{"default": {Name: "default", Type: kind, URI: uri, Warehouse: "w"}}
-		if !reflect.DeepEqual(c.Catalogs, want) || c.Defaults != DefaultDefaults() {
+		if !reflect.DeepEqual(c.Catalogs, want) || c.Defaults != DefaultDefaults() || c.Daemon != DefaultDaemon() {
 			t.Errorf("%s: got %+v", uri, c)
 		}
 	}

@@ -39,6 +39,7 @@ func FromCatalogURI(c CatalogURI) (*Config, error) {
 			Name: c.Name, Type: kind, URI: c.URI, Warehouse: c.Warehouse, Properties: c.Properties,
 		}},
 		Defaults: DefaultDefaults(),
+		Daemon:   DefaultDaemon(),
 	}, nil
 }
 
