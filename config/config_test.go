@@ -177,6 +177,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(example)
 	f.Add([]byte(minimal("storage: [{prefix: 's3://a/', url: 'mem://'}]\ndefaults: {memory: 1GiB}\n")))
+	f.Add([]byte(policy(", window: {start: 22:00, end: '24:00'}, triggers: {all: [{dead_puffin_ratio: 1}]}, cool_down: 0s, budget: {bytes: 1}")))
+	f.Add([]byte(checking(", level: vectors, subset: 2/7, jitter: 1s") + "daemon: {webhook: 'http://a:b@c/d', listen: ':1', token: t}\n"))
 	f.Add([]byte("version: &a 1\ncatalogs: {c: *a, d: {<<: *a}}\n"))
 	f.Add([]byte("a: [&x [*x]]\n? {b: c}\n: d\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

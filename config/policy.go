@@ -9,7 +9,7 @@ import (
 type Policy struct {
 	// Name is unique in the file.
 	Name string `yaml:"name"`
-	// Tables are globs of catalog.namespace.table, where * matches any text and ? a character. Exclude takes tables out again.
+	// Tables are globs of catalog.namespace.table, as [MatchTable] reads them. Exclude takes tables out again.
 	Tables  []string `yaml:"tables"`
 	Exclude []string `yaml:"exclude,omitempty"`
 	// Action is compact, migrate or check.
