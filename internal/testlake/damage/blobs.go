@@ -23,6 +23,12 @@ func blobFaults() []fault {
 		{name: "zeros, while an ancestor has a copy", issue: "dv-corrupt", class: ask, level: vectors, in: vectorShapes(), make: func(l *lab) {
 			fromAncestor(l, l.shape.positions...)
 		}},
+		{name: "zeros, while an ancestor has the position delete file that it came from", issue: "dv-corrupt", class: ask, level: vectors, in: oldShapes(), make: func(l *lab) {
+			d := l.bounded()
+			l.commit(d)
+			l.upgrade()
+			l.replace([]iceberg.DataFile{d}, l.vector(hurt{blob: zeros}, l.shape.positions...)...)
+		}},
 		{name: "a right vector", issue: "dv-crc-complement", class: fix, level: vectors, in: vectorShapes(), make: hurting(hurt{blob: complemented})},
 		{name: "keys that do not ascend", issue: "dv-key-order", class: fix, level: vectors, in: manyKeys(), make: keysHurt(func(keys []keyed) []byte {
 			slices.Reverse(keys)

@@ -16,8 +16,7 @@ func entryFaults() []fault {
 			e.tuple = region(9)
 		}})},
 		{name: "a vector of another spec", issue: "dv-partition", class: fix, level: metadata, in: partShapes(), make: func(l *lab) {
-			unpartitioned := iceberg.NewPartitionSpecID(1)
-			l.Update(table.NewAddPartitionSpecUpdate(&unpartitioned, false))
+			l.addSpec()
 			hurting(hurt{entry: func(_ *lab, e *entry) { e.spec, e.tuple = 1, nil }})(l)
 		}},
 		{name: "a vector that is older", issue: "dv-sequence", class: fix, level: metadata, in: vectorShapes(), make: func(l *lab) {
@@ -41,6 +40,28 @@ func entryFaults() []fault {
 			l.dataFile = ""
 		}},
 	}
+}
+
+// addSpec adds a spec without fields under the id 1, or by region where the first one has none.
+func (l *lab) addSpec() {
+	spec := iceberg.NewPartitionSpecID(1)
+	if !l.shape.partitioned {
+		spec = iceberg.NewPartitionSpecID(1, byRegion().Field(0))
+	}
+	l.Update(table.NewAddPartitionSpecUpdate(&spec, false))
+}
+
+// withOtherSpec commits a data file of the other spec and returns its number.
+func (l *lab) withOtherSpec() int {
+	l.addSpec()
+	var tuple forge.Tuple
+	if !l.shape.partitioned {
+		tuple = region(1)
+	}
+	f := l.DataFile("", 1, tuple, rowsOf)
+	l.data = append(l.data, f)
+	l.commit(f)
+	return len(l.data) - 1
 }
 
 // older makes a manifest with the fields of format version 3 say in its header that it is of version 2.

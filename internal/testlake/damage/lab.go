@@ -74,6 +74,9 @@ func (l *lab) dataFiles() {
 		if l.shape.partitioned {
 			tuple = region(int32(1 + i/2))
 		}
+		if l.shape.null && i < 2 {
+			tuple = forge.Tuple{1000: nil}
+		}
 		f := l.DataFile("", 0, tuple, l.shape.rows)
 		if l.shape.objects {
 			l.Put(f.FilePath(), rowsFile(l.t, f.Count()))

@@ -97,6 +97,16 @@ func containerFaults() []fault {
 		bare("a broken head", vectorShapes(), forge.Puffin{Edit: func(b []byte) []byte { b[0] = 'X'; return b }}),
 		bare("a broken tail", vectorShapes(), flip(1)),
 		bare("a broken footer", vectorShapes(), flip(tailSize+1)),
+		{name: "no footer, and vectors of two specs", issue: "dv-bare-blob", class: safe, level: footers, in: aloneShapes()[:3], make: func(l *lab) {
+			other := l.withOtherSpec()
+			l.commit(l.put(forge.Puffin{Parts: append(l.parts(l.shape.positions...), l.part(other, 11)), Edit: withoutFooter}, nil)...)
+			l.right[l.path(other)], l.dataFile = []int64{11}, ""
+		}},
+		{name: "a broken tail, beside equality deletes in its manifest", issue: "dv-bare-blob", class: safe, level: footers, in: aloneShapes()[:3], make: func(l *lab) {
+			equality := l.EqualityDeletes(0, l.data[0].Partition(), 3)
+			l.commit(append(l.vector(hurt{file: flip(1)}, l.shape.positions...), equality)...)
+			l.healthy = append(l.healthy, equality.FilePath())
+		}},
 		{name: "a compressed footer", issue: "puffin-compressed", class: safe, level: footers, in: vectorShapes(), make: whole(hurt{file: forge.Puffin{LZ4: true}})},
 		{name: "a codec on a blob", issue: "puffin-compressed", class: safe, level: footers, in: vectorShapes(), make: hurting(hurt{said: set("compression-codec", "lz4")})},
 		{name: "an unknown flag", issue: "puffin-flags", class: fix, level: footers, in: vectorShapes(), make: whole(hurt{file: forge.Puffin{Flags: 2}})},

@@ -27,6 +27,11 @@ func setFaults() []fault {
 			hurting(hurt{})(l)
 			l.also(l.another(append(slices.Clone(l.shape.positions), 60)...))
 		}},
+		{name: "two vectors in one Puffin file", issue: "dv-duplicate", class: safe, level: metadata, in: aloneShapes(), make: func(l *lab) {
+			first, second := l.shape.positions, []int64{60, 61}
+			l.right[l.path(0)] = append(slices.Clone(first), second...)
+			l.commit(l.put(forge.Puffin{Parts: []forge.Part{l.part(0, first...), l.part(0, second...)}}, nil)...)
+		}},
 		{name: "one vector twice in a manifest", issue: "dv-listed-twice", class: safe, level: metadata, in: vectorShapes(), make: func(l *lab) {
 			files := l.vector(hurt{}, l.shape.positions...)
 			l.commit(append(files, files[0])...)

@@ -11,6 +11,7 @@ type shape struct {
 	rows        int64
 	positions   []int64 // of data file 0
 	objects     bool    // the data files exist
+	null        bool    // the partition of data files 0 and 1 is that of null
 	upgraded    bool    // to format version 3, after the fault
 }
 
@@ -50,6 +51,7 @@ func partShapes() []shape {
 		{name: "", partitioned: true},
 		{name: "sharing its Puffin file with healthy ones", partitioned: true, siblings: true},
 		{name: "on a branch", partitioned: true, branch: "audit"},
+		{name: "in the partition of null", partitioned: true, null: true},
 	}
 }
 
