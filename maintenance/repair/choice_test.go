@@ -5,6 +5,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/dvcompactor/dvcompactor/maintenance/repair"
 	"github.com/stretchr/testify/assert"
@@ -155,4 +156,19 @@ func TestOnBothSidesOfARepairOtherBranchesReadTheSame(t *testing.T) {
 	r, err := check.Run(t.Context(), w.Lake.Load(), check.Options{Level: check.Vectors})
 	require.NoError(t, err)
 	assert.Empty(t, r.Findings)
+}
+
+func TestRowsThatCameBackOnPurposeAreNotTakenForDeletedByWhatOlderSnapshotsSay(t *testing.T) {
+	t.Parallel()
+	w := admitNamed(t, "dv-resurrected: the old entry alone")
+	_, err := w.run(restoring(3)) // rows 1, 2 and 50
+	require.NoError(t, err)
+	lost := w.Lake.DeletionVectors(forge.Vector{Data: w.dataFile(), Positions: []int64{7, 8, 9}})
+	w.Lake.Commit(forge.Change{Add: forge.Files(lost...)})
+	require.NoError(t, w.Lake.Remove(lost[0].FilePath()))
+	w.options.Issues = []string{"dv-missing"}
+	dry, err := w.run(nil)
+	require.NoError(t, err)
+	assert.True(t, dry.NeedsConfirmation, "that as many were deleted before is no coincidence to go by: %+v", dry.DataFiles)
+	assert.EqualValues(t, 3, dry.RestoreRows)
 }

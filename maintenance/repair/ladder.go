@@ -9,7 +9,9 @@ import (
 	"sync"
 
 	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -54,7 +56,7 @@ func (r *repairer) ancestors(ctx context.Context) error {
 		}
 	}
 	child := r.state.Snapshot
-	for child.ParentSnapshotID != nil {
+	for child.ParentSnapshotID != nil && !mended(child) {
 		parent := r.table.Metadata.SnapshotByID(*child.ParentSnapshotID)
 		if parent == nil {
 			return nil // expired
@@ -75,6 +77,11 @@ func (r *repairer) ancestors(ctx context.Context) error {
 		child = parent
 	}
 	return nil
+}
+
+// mended says whether a snapshot is that of a repair: what its ancestors say was wrong, or rows came back since.
+func mended(s *table.Snapshot) bool {
+	return s.Summary != nil && s.Summary.Properties[maintenance.RepairKey] != ""
 }
 
 // noteOlder keeps an entry of an ancestor for the patients that it deleted rows of.
@@ -161,19 +168,27 @@ func clip(b *puffin.Bitmap, rows int64) {
 }
 
 // recover works out what is certain about a deletion vector whose bytes are lost: what is known to be deleted, and how many
-// of its positions are not known.
+// of its positions are not known. Older snapshots that deleted more than it are no help: rows came back since.
 func (s *sources) recover(d *snapshot.DeleteFile, known *puffin.Bitmap) (unknown int64, note string) {
-	for _, b := range []*puffin.Bitmap{s.older, s.deletes} {
-		if b != nil {
-			known.Or(b)
-		}
+	if s.deletes != nil {
+		known.Or(s.deletes)
+	}
+	sure := known.Clone()
+	if s.older != nil {
+		known.Or(s.older)
 	}
 	n := known.Cardinality()
 	switch {
 	case n == d.Records:
 		return 0, fmt.Sprintf("older snapshots and position delete files, which delete exactly the %d positions that the deletion vector had", n)
 	case n > d.Records:
-		return d.Records, fmt.Sprintf("older snapshots and position delete files, which delete %d positions, more than the %d that the deletion vector had: they contradict each other", n, d.Records)
+		doubtful := known.Clone()
+		doubtful.AndNot(sure)
+		known.AndNot(doubtful)
+		if unknown = d.Records - sure.Cardinality(); unknown <= 0 {
+			unknown = d.Records
+		}
+		return unknown, fmt.Sprintf("not older snapshots: with position delete files they delete %d positions, more than the %d that the deletion vector had", n, d.Records)
 	case n == 0:
 		return d.Records, fmt.Sprintf("nothing: none of the %d positions of the deletion vector is known", d.Records)
 	}

@@ -23,6 +23,12 @@ func blobFaults() []fault {
 		{name: "zeros, while an ancestor has a copy", issue: "dv-corrupt", class: ask, level: vectors, in: vectorShapes(), make: func(l *lab) {
 			fromAncestor(l, l.shape.positions...)
 		}},
+		{name: "zeros, while an ancestor deleted more rows", issue: "dv-corrupt", class: ask, level: vectors, in: aloneShapes(), make: func(l *lab) {
+			fromAncestor(l, append([]int64{60, 61}, l.shape.positions...)...)
+			l.right[l.path(0)] = l.shape.positions
+			l.restore = 0
+			l.lose(0, l.readable()...)
+		}},
 		{name: "zeros, while an ancestor has the position delete file that it came from", issue: "dv-corrupt", class: ask, level: vectors, in: oldShapes(), make: func(l *lab) {
 			d := l.bounded()
 			l.commit(d)
