@@ -22,6 +22,11 @@ func Run(ctx context.Context, cat Catalog, identifier []string, o Options) (*Rep
 	return run(ctx, cat, identifier, o, func(*Plan) error { return nil })
 }
 
+// RunIf is Run that shows the plan to a function before anything is written, and ends with its error when there is one.
+func RunIf(ctx context.Context, cat Catalog, identifier []string, o Options, agree func(*Plan) error) (*Report, error) {
+	return run(ctx, cat, identifier, o, agree)
+}
+
 // Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize

@@ -26,9 +26,11 @@ type Room struct {
 func All() []Room {
 	return []Room{
 		{Path: "cmd/dvcompactor", What: "one file for each verb: flags only", X: 1.5, Y: 0,
-			May: []string{"internal/cli", "internal/demo", "config", "internal/term", "maintenance", "puffin", "internal/positiondelete"}},
+			May: []string{"internal/cli", "internal/daemon", "internal/demo", "config", "internal/term", "maintenance", "puffin", "internal/positiondelete"}},
 		{Path: "internal/cli", What: "verbs, documents, exit codes", X: 1, Y: 1,
-			May: []string{"internal/demo", "internal/inspect", "config", "internal/term", "maintenance", "catalog", "puffin", "internal/storage"}},
+			May: []string{"internal/daemon", "internal/demo", "internal/inspect", "config", "internal/term", "maintenance", "catalog", "puffin", "internal/storage"}},
+		{Path: "internal/daemon", What: "policies, schedules, leases, metrics", X: 3, Y: 2,
+			May: []string{"config", "maintenance", "catalog", "internal/storage"}},
 		{Path: "internal/demo", What: "a lakehouse to try it on", X: 2, Y: 2,
 			May: []string{"maintenance", "catalog", "internal/lakewriter"}},
 		{Path: "config", What: "the configuration file", X: 0, Y: 2},

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+)
+
+// Result is how a run ended.
+type Result string
+
+// The results.
+const (
+	ResultDone        Result = "done"        // something was done
+	ResultNothing     Result = "nothing"     // there was nothing to do, or no trigger fired
+	ResultSkipped     Result = "skipped"     // the table wants to be left alone
+	ResultLocked      Result = "locked"      // another daemon is at work on it
+	ResultDamaged     Result = "damaged"     // a check found damage
+	ResultConflict    Result = "conflict"    // other writers won every race
+	ResultInterrupted Result = "interrupted" // the daemon was stopped
+	ResultFailed      Result = "failed"
+	ResultHalted      Result = "halted" // a safety check refused
+)
+
+// Results lists every result.
+func Results() []Result {
+	return []Result{ResultDone, ResultNothing, ResultSkipped, ResultLocked, ResultDamaged, ResultConflict, ResultInterrupted, ResultFailed, ResultHalted}
+}
+
+// Run is what happened on one table. It is what is remembered, and shown.
+type Run struct {
+	Started        time.Time           `json:"started"`
+	Seconds        float64             `json:"seconds"`
+	Policy         string              `json:"policy"`
+	Action         string              `json:"action"`
+	Result         Result              `json:"result"`
+	Error          string              `json:"error,omitempty"`
+	Why            string              `json:"why,omitempty"` // which trigger fired, or by how much none did
+	PlanID         string              `json:"plan_id,omitempty"`
+	SnapshotBefore *int64              `json:"snapshot_before,omitempty"`
+	SnapshotAfter  *int64              `json:"snapshot_after,omitempty"`
+	Committed      bool                `json:"committed"`
+	Digest         string              `json:"digest,omitempty"`
+	Before         *maintenance.Counts `json:"before,omitempty"`
+	After          *maintenance.Counts `json:"after,omitempty"`
+	Attempts       int                 `json:"attempts,omitempty"`
+	Dropped        int                 `json:"dropped,omitempty"`  // data files that a conflict left for the next run
+	Findings       map[string]int      `json:"findings,omitempty"` // of a check, by issue
+	Bytes          int64               `json:"bytes"`              // read and written
+	Requests       int64               `json:"requests"`
+	// Measures are those of the table before the run; nil for a check.
+	Measures *maintenance.Measures `json:"measures,omitempty"`
+
+	stats   storage.Stats
+	blocked *Record // an operator blocked the table before the run began
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
