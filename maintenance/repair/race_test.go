@@ -1,7 +1,6 @@
 package repair_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/damage"
-	"github.com/dvcompactor/dvcompactor/internal/testlake/faults"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/repair"
@@ -186,74 +184,4 @@ func TestAWriterThatWinsEveryRaceEndsTheRepairWithoutATrace(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, report.Applied)
 	w.assertRight()
-}
-
-func TestACommitOfARepairThatFailsOnTheWay(t *testing.T) {
-	t.Parallel()
-	for script, c := range map[string]struct {
-		err    error
-		landed bool
-	}{
-		"commit #1: conflict":               {nil, true},
-		"commit #1: lost-reply":             {nil, true},
-		"commit #1: conflict-after-success": {nil, true},
-		"commit #1: unknown":                {catalog.ErrUnknown, false},
-		"commit: refused":                   {catalog.ErrRefused, false},
-		"commit: conflict":                  {maintenance.ErrConflicts, false},
-	} {
-		for _, name := range []string{
-			"dv-duplicate: two vectors of different snapshots, neither of which holds the other",
-			"delete-bounds: inverted, in format version 2, in a partition",
-		} {
-			t.Run(script+", "+name, func(t *testing.T) {
-				t.Parallel()
-				w := admitNamed(t, name)
-				before := w.photo()
-				rules, err := faults.Parse(script)
-				require.NoError(t, err)
-				report, err := w.runOn(rules.Catalog(w.Lake.Catalog), applying)
-				if c.err != nil {
-					require.ErrorIs(t, err, c.err)
-				} else {
-					require.NoError(t, err)
-				}
-				assert.Equal(t, c.landed, report.Applied)
-				w.assertLanded(before, c.landed, c.err == catalog.ErrUnknown)
-			})
-		}
-	}
-}
-
-// assertLanded says that a repair is there once, or not at all: then what it wrote is gone, unless nobody can know whether
-// it is referenced. Either way a table is left that can be repaired.
-func (w *ward) assertLanded(before photo, landed, kept bool) {
-	meta := w.Lake.Load().Metadata
-	if !landed {
-		assert.True(w.t, before.meta.Equals(meta))
-		if !kept {
-			w.assertUnchanged(before, "a repair that was not committed")
-		}
-		_, err := w.run(applying)
-		require.NoError(w.t, err)
-	}
-	assert.Len(w.t, w.Lake.Load().Metadata.Snapshots(), len(before.meta.Snapshots())+1)
-	w.assertRight()
-	w.assertSound()
-	w.assertDone()
-}
-
-func TestARepairThatIsCancelledLeavesNothing(t *testing.T) {
-	t.Parallel()
-	w := admitNamed(t, "dv-duplicate: two vectors of different snapshots, neither of which holds the other")
-	before := w.photo()
-	ctx, cancel := context.WithCancel(t.Context())
-	c := &testlake.Racing{Catalog: w.Lake.Catalog, Instead: func(ctx context.Context, tbl *catalog.Table, _ []table.Requirement, _ []table.Update) error {
-		cancel()
-		return &catalog.CommitError{Outcome: catalog.ErrConflict, Table: tbl.Name(), Err: ctx.Err()}
-	}}
-	o := w.options
-	o.Apply = true
-	_, err := repair.Run(ctx, c, forge.Ident(), o)
-	require.ErrorIs(t, err, context.Canceled)
-	w.assertUnchanged(before, "a repair that was cancelled")
 }
