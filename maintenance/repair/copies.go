@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 )
 
-// copyDamaged copies the objects that findings are about to <table>/metadata/dvcompactor/repair/<plan id>/, with a file
+// copyDamaged copies the objects that are concerned to <table>/metadata/dvcompactor/repair/<plan id>/, with a file
 // that says what is what. Objects that are not there are left out.
 func (r *repairer) copyDamaged(ctx context.Context, report *Report) ([]Copy, error) {
 	root, err := storage.TableRoot(r.table.Metadata.Location())
@@ -22,16 +23,8 @@ func (r *repairer) copyDamaged(ctx context.Context, report *Report) ([]Copy, err
 		return nil, err
 	}
 	dir := fmt.Sprintf("%s/metadata/dvcompactor/repair/%s", root, report.PlanID)
-	var locations []string
-	_ = r.each(func(f *check.Finding) error {
-		if f.Location != "" && !slices.Contains(locations, f.Location) {
-			locations = append(locations, f.Location)
-		}
-		return nil
-	})
-	slices.Sort(locations)
 	var out []Copy
-	for i, location := range locations {
+	for i, location := range r.concerned() {
 		to := fmt.Sprintf("%s/%03d-%s", dir, i, path.Base(location))
 		n, err := r.copyObject(ctx, location, to)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -54,6 +47,22 @@ func (r *repairer) copyDamaged(ctx context.Context, report *Report) ([]Copy, err
 		return out, err
 	}
 	return append(out, Copy{Of: "this report", Location: about, Bytes: int64(len(text))}), nil
+}
+
+// concerned are the objects that findings are about, and those of every deletion vector of a data file that is repaired.
+func (r *repairer) concerned() []string {
+	all := map[string]bool{}
+	_ = r.each(func(f *check.Finding) error {
+		all[f.Location] = true
+		return nil
+	})
+	for _, p := range r.patients {
+		for _, d := range p.vectors {
+			all[d.Path] = true
+		}
+	}
+	delete(all, "")
+	return slices.Sorted(maps.Keys(all))
 }
 
 func (r *repairer) copyObject(ctx context.Context, from, to string) (int64, error) {

@@ -27,7 +27,7 @@ type outcome struct {
 // resolve works out the deletes of a patient from what was read. The rule is that of readers: a deletion vector hides
 // position delete files, and a data file has one. What goes beyond it is what the operator named.
 func (r *repairer) resolve(ctx context.Context, b *batch, p *patient) (*outcome, error) {
-	o := &outcome{patient: p, sources: b.sources[p], positions: puffin.NewBitmap()}
+	o := &outcome{patient: p, sources: b.sources[p], positions: puffin.NewBitmap(), notes: []string{}}
 	for _, f := range p.findings {
 		if !decidedLater(f) {
 			o.repair = worst(o.repair, f.Repair)
