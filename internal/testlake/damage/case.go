@@ -31,7 +31,7 @@ type Table struct {
 	Lake *forge.Lake
 	Ref  string // branch that is wrong
 	// Right are the deleted positions of every live data file after a repair, sorted. In a case of class ask after one to
-	// which an operator agreed; in one of class none as they are.
+	// which an operator agreed; in one of class none as they are, or with Aliases after a repair that knows them.
 	Right map[string][]int64
 	// RestoreRows is how many deleted rows a repair of class ask gives back.
 	RestoreRows int64
