@@ -19,7 +19,7 @@ func mendable() []damage.Case {
 
 func TestEveryDamagedTableIsMended(t *testing.T) {
 	t.Parallel()
-	for _, c := range mendable() {
+	for _, c := range damage.Few(mendable()) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := admit(t, c)
@@ -61,7 +61,7 @@ func TestWhatHasNoRepairIsRefusedAndNothingChanges(t *testing.T) {
 
 func TestNothingIsRepairedInHealthyTables(t *testing.T) {
 	t.Parallel()
-	for _, c := range damage.Neighbours() {
+	for _, c := range damage.Few(damage.Neighbours()) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := admit(t, damage.Case{Issue: c.Issue, Make: c.Make})

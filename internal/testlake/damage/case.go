@@ -3,6 +3,7 @@ package damage
 import (
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,19 @@ func All() []Case {
 		for _, f := range faults {
 			out = append(out, f.cases()...)
 		}
+	}
+	return out
+}
+
+// Few returns all of some cases, or in a short test run a part of them, spread over all.
+func Few(cases []Case) []Case {
+	const every = 6
+	if !testing.Short() {
+		return cases
+	}
+	var out []Case
+	for i := 0; i < len(cases); i += every {
+		out = append(out, cases[i])
 	}
 	return out
 }
