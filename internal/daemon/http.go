@@ -25,6 +25,7 @@ func (d *Daemon) Handler(o HandlerOptions) http.Handler {
 	closed := http.NewServeMux()
 	closed.Handle("GET /metrics", d.o.Metrics.Handler())
 	closed.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { d.writeStatus(w, o.Version) })
+	newPages(d.Status, o.Version, d.o.Log).register(closed)
 	closed.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
 		if err := o.Reload(); err != nil {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
@@ -67,7 +68,7 @@ func authorised(token string, next http.Handler) http.Handler {
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")

@@ -30,7 +30,7 @@ func All() []Room {
 		{Path: "internal/cli", What: "verbs, documents, exit codes", X: 1, Y: 1,
 			May: []string{"internal/daemon", "internal/demo", "internal/inspect", "config", "internal/term", "maintenance", "catalog", "puffin", "internal/storage"}},
 		{Path: "internal/daemon", What: "policies, schedules, leases, metrics", X: 3, Y: 2,
-			May: []string{"config", "maintenance", "catalog", "internal/storage"}},
+			May: []string{"config", "maintenance", "catalog", "internal/storage", "internal/term"}},
 		{Path: "internal/demo", What: "a lakehouse to try it on", X: 2, Y: 2,
 			May: []string{"maintenance", "catalog", "internal/lakewriter"}},
 		{Path: "config", What: "the configuration file", X: 0, Y: 2},

@@ -1,0 +1,370 @@
+package daemon
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+)
+
+// element is a part of a page. Pages are well-formed XML, too, so that a tag that is not closed is noticed.
+type element struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Children []element  `xml:",any"`
+	Own      string     `xml:",chardata"`
+}
+
+func (e *element) attr(name string) string {
+	for _, a := range e.Attrs {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// text is that of the element, then that of its children, with single blanks.
+func (e *element) text() string {
+	parts := strings.Fields(e.Own)
+	for i := range e.Children {
+		parts = append(parts, e.Children[i].text())
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
+// all returns the elements of a name at any depth; every one for the empty name.
+func (e *element) all(name string) (out []*element) {
+	for i := range e.Children {
+		c := &e.Children[i]
+		if name == "" || c.XMLName.Local == name {
+			out = append(out, c)
+		}
+		out = append(out, c.all(name)...)
+	}
+	return out
+}
+
+// texts are those of the elements of a name.
+func (e *element) texts(name string) (out []string) {
+	for _, found := range e.all(name) {
+		out = append(out, found.text())
+	}
+	return out
+}
+
+// tables are the names in the rows of the page.
+func (e *element) tables() (out []string) {
+	for _, th := range e.all("th") {
+		if th.attr("scope") == "row" {
+			out = append(out, th.text())
+		}
+	}
+	return out
+}
+
+var pageTime = time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+
+// site serves the pages of a status.
+func site(s Status) http.Handler {
+	if s.Now.IsZero() {
+		s.Now, s.Started, s.Ready, s.Healthy = pageTime, pageTime.Add(-48*time.Hour), true, true
+	}
+	mux := http.NewServeMux()
+	newPages(func() Status { return s }, "v1.2.3", zap.NewNop()).register(mux)
+	return mux
+}
+
+// get returns the body and the code at an address, which may be relative to the root.
+func get(t *testing.T, h http.Handler, address string) (string, int) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/"+strings.TrimPrefix(strings.TrimPrefix(address, "."), "/"), nil))
+	body, err := io.ReadAll(w.Body)
+	require.NoError(t, err)
+	return string(body), w.Code
+}
+
+// look returns the page at an address.
+func look(t *testing.T, h http.Handler, address string) *element {
+	body, _ := get(t, h, address)
+	var e element
+	require.NoError(t, xml.Unmarshal([]byte(body), &e), "%s", body)
+	return &e
+}
+
+func compacting() *config.Policy {
+	return &config.Policy{Name: "nightly", Action: config.ActionCompact, Schedule: "15 2 * * *", Timezone: berlin}
+}
+
+func checking() *config.Policy {
+	return &config.Policy{Name: "weekly-check", Action: config.ActionCheck, Schedule: "@weekly"}
+}
+
+// maintained is a table of which these runs are remembered.
+func maintained(name string, runs ...Run) State {
+	for i := range runs {
+		runs[i].Policy, runs[i].Action, runs[i].Started = "nightly", config.ActionCompact, pageTime.Add(time.Duration(i-len(runs))*time.Hour)
+	}
+	return State{Key: Key{Table: name}, Policy: compacting(), Why: "the only one", Next: pageTime.Add(11 * time.Hour), Record: Record{Runs: runs}}
+}
+
+// checked is a table of which these checks are remembered.
+func checked(name string, runs ...Run) State {
+	s := maintained(name, runs...)
+	s.Check, s.Policy = true, checking()
+	return s
+}
+
+// merged is a run that merged position delete files into vectors.
+func merged(files, puffinFiles, dvs int) Run {
+	return Run{
+		Result: ResultDone, Committed: true, Seconds: 1.5, Why: "min_delete_files 120 >= 100",
+		Before: &maintenance.Counts{PositionDeleteFiles: files, DeletionVectors: dvs, DeletedRows: 4000},
+		After:  &maintenance.Counts{PuffinFiles: puffinFiles, DeletionVectors: dvs + 1, DeletedRows: 4000},
+	}
+}
+
+func found(issues map[string]int) Run {
+	r := Run{Result: ResultDone, Findings: issues, Before: &maintenance.Counts{}}
+	if len(issues) > 0 {
+		r.Result = ResultDamaged
+	}
+	return r
+}
+
+func TestTablesWithProblemsComeFirstWorstAtTheTopThenAllByName(t *testing.T) {
+	t.Parallel()
+	halted := maintained("l.db.t9", merged(1, 1, 1))
+	halted.Record.Halted = "proof failed"
+	running := maintained("l.db.t2")
+	running.Running = true
+	s := Status{Tables: []State{
+		maintained("l.db.t0", merged(1, 1, 1)), maintained("l.db.t1"), running, maintained("l.db.t3", Run{Result: ResultFailed, Error: "x"}),
+		maintained("l.db.t4"), checked("l.db.t4", found(map[string]int{"dv-duplicate": 1})), halted,
+	}}
+	assert.Equal(t, []string{"l.db.t9", "l.db.t4", "l.db.t3", "l.db.t0", "l.db.t1", "l.db.t2"}, look(t, site(s), "/").tables())
+}
+
+func TestHowATableStandsIsSaidInWordsWithTheReason(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(*State)
+		runs   []Run
+		want   []string
+	}{
+		"halted":        {func(s *State) { s.Record.Halted = "the proof of x failed" }, nil, []string{"halted", "the proof of x failed", "dvcompactor resume", "not until it is resumed"}},
+		"paused":        {func(s *State) { s.Record.Paused = "backfill of June" }, nil, []string{"paused", "backfill of June", "dvcompactor resume"}},
+		"failed":        {nil, []Run{{Result: ResultFailed, Error: "no space left"}}, []string{"failed", "no space left", "tried again"}},
+		"conflicts":     {nil, []Run{{Result: ResultConflict, Error: "5 attempts lost"}}, []string{"conflicts", "5 attempts lost"}},
+		"running":       {func(s *State) { s.Running = true }, []Run{merged(1, 1, 1)}, []string{"running", "running now"}},
+		"not run yet":   {nil, nil, []string{"not run yet"}},
+		"left alone":    {nil, []Run{{Result: ResultSkipped, Error: "opted out"}}, []string{"left alone"}},
+		"healthy":       {nil, []Run{merged(120, 1, 24)}, []string{"healthy", "done", "delete files 120 → 1", "2026-12-01 02:00", "11 hours from now"}},
+		"waits":         {func(s *State) { s.Next = pageTime }, []Run{merged(120, 1, 24)}, []string{"due, waits for its turn"}},
+		"never":         {func(s *State) { s.Next = time.Time{} }, []Run{merged(120, 1, 24)}, []string{"never"}},
+		"failed before": {nil, []Run{{Result: ResultFailed, Error: "gone"}, merged(2, 1, 1)}, []string{"healthy"}},
+	}
+	for name, c := range cases {
+		s := maintained("l.db.t", c.runs...)
+		if c.change != nil {
+			c.change(&s)
+		}
+		row := look(t, site(Status{Tables: []State{s}}), "/").all("tr")[1].text()
+		for _, want := range c.want {
+			assert.Contains(t, row, want, name)
+		}
+	}
+}
+
+func TestATableStaysDamagedUntilAnotherCheckComesToItsEnd(t *testing.T) {
+	t.Parallel()
+	damaged := []Run{found(map[string]int{"dv-duplicate": 2, "dv-misbound": 1}), {Result: ResultFailed, Error: "store away"}}
+	row := look(t, site(Status{Tables: []State{checked("l.db.t", damaged...)}}), "/").all("tr")[1].text()
+	assert.Contains(t, row, "2 × dv-duplicate, 1 × dv-misbound")
+	assert.Contains(t, row, "store away", "that it failed since is said, too")
+	mended := append(damaged, found(map[string]int{}))
+	row = look(t, site(Status{Tables: []State{checked("l.db.t", mended...)}}), "/").all("tr")[1].text()
+	assert.NotContains(t, row, "dv-duplicate")
+	assert.Contains(t, row, "healthy")
+}
+
+func TestNamesAndErrorsAreTextAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []string{
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='x`, `javascript:alert(1)`, `{{.Now}}`, `a&amp;b&lt;`, `..`, `a/b?c=d#e%2F+ f`,
+		"\u202egnp.exe", "\u05d0\u05d1\u05d2", "line\nbreak\x00\x1b[31m", strings.Repeat("very_long_", 100), "%zz", "]]>",
+	} {
+		name := "lake.db." + odd
+		s := maintained(name, Run{Result: ResultFailed, Error: "cannot read " + odd, Why: odd})
+		s.Why, s.Record.Paused = odd, odd
+		h := site(Status{Tables: []State{s}, Now: pageTime, Healthy: true, Missing: map[string]string{odd: odd}})
+		page := look(t, h, "/")
+		assert.Empty(t, page.all("script"))
+		assert.Empty(t, page.all("img"))
+		link := page.all("th")[7].all("a")[0].attr("href")
+		body, code := get(t, h, link)
+		assert.Equal(t, http.StatusOK, code, "%q leads to the page of the table", link)
+		assert.NotContains(t, body, "<script")
+		assert.NotContains(t, body, "<img")
+		for _, e := range append(page.all(""), look(t, h, link).all("")...) {
+			for _, a := range e.Attrs {
+				assert.False(t, strings.HasPrefix(a.Name.Local, "on"), "%s of %q", a.Name.Local, odd)
+				assert.False(t, a.Name.Local == "href" && strings.HasPrefix(a.Value, "javascript"), "%q", odd)
+			}
+		}
+		queried := look(t, h, "/?q="+url.QueryEscape(odd))
+		assert.Equal(t, 1, len(queried.tables()), "%q is found", odd)
+		assert.Empty(t, queried.all("script"))
+	}
+}
+
+func TestCharactersThatTurnTextAroundAreShownAsWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	page := look(t, site(Status{Tables: []State{maintained("l.db.\u202egnp.t")}}), "/")
+	assert.Equal(t, []string{`l.db.\xe2\x80\xaegnp.t`}, page.tables())
+}
+
+// many are tables with as many runs as are remembered of each.
+func many(n int) []State {
+	var out []State
+	for i := range n {
+		name := fmt.Sprintf("lake.namespace_%02d.table_%05d", i%50, i)
+		var runs, checks []Run
+		for k := range maxRuns {
+			runs = append(runs, merged(1000+k*i%977, 10, 20+k))
+			checks = append(checks, found(map[string]int{}))
+		}
+		out = append(out, maintained(name, runs...), checked(name, checks...))
+	}
+	return out
+}
+
+func TestThousandsOfTablesAreOnPagesOfTwoHundredThatLinksLeadThrough(t *testing.T) {
+	t.Parallel()
+	const tables, most = 5000, 1 << 20
+	h := site(Status{Tables: many(tables)})
+	seen := map[string]bool{}
+	pages := 0
+	for address := "/"; address != ""; pages++ {
+		body, code := get(t, h, address)
+		require.Equal(t, http.StatusOK, code)
+		assert.Less(t, len(body), most, address)
+		page := look(t, h, address)
+		address = ""
+		for _, name := range page.tables() {
+			assert.False(t, seen[name], name)
+			seen[name] = true
+		}
+		for _, a := range page.all("a") {
+			if a.attr("rel") == "next" {
+				address = a.attr("href")
+			}
+		}
+	}
+	assert.Len(t, seen, tables)
+	assert.Equal(t, tables/perPage, pages)
+	assert.Contains(t, look(t, h, "/?page=25").text(), "4,801 to 5,000 of 5,000 tables")
+}
+
+func TestAPageThatIsNotThereIsTheNearestOne(t *testing.T) {
+	t.Parallel()
+	h := site(Status{Tables: many(201)})
+	for address, want := range map[string]string{"/?page=0": "Page 1 of 2", "/?page=x": "Page 1 of 2", "/?page=99": "Page 2 of 2", "/?page=-5": "Page 1 of 2", "/?page=99999999999999999999": "Page 1 of 2"} {
+		assert.Contains(t, look(t, h, address).text(), want, address)
+	}
+}
+
+func TestTheFilterGoesByNamePolicyAndHealth(t *testing.T) {
+	t.Parallel()
+	paused := maintained("prod.sales.orders")
+	paused.Record.Paused = "backfill"
+	h := site(Status{Tables: []State{maintained("prod.hr.people", merged(1, 1, 1)), checked("prod.hr.people"), maintained("prod.sales.items", merged(1, 1, 1)), paused}})
+	for query, want := range map[string][]string{
+		"SALES": {"prod.sales.orders", "prod.sales.items"}, "weekly": {"prod.hr.people"}, "paused": {"prod.sales.orders"}, " people ": {"prod.hr.people"},
+		"healthy": {"prod.hr.people", "prod.sales.items"}, "": {"prod.sales.orders", "prod.hr.people", "prod.sales.items"}, "nowhere": nil,
+	} {
+		page := look(t, h, "/?q="+url.QueryEscape(query))
+		assert.Equal(t, want, page.tables(), query)
+		assert.Equal(t, query, page.all("input")[0].attr("value"))
+	}
+	assert.Contains(t, look(t, h, "/?q=nowhere").text(), "No table matches")
+}
+
+func TestAFilterStaysWhenPagesAreTurned(t *testing.T) {
+	t.Parallel()
+	page := look(t, site(Status{Tables: many(450)}), "/?q=table_&page=2")
+	var links []string
+	for _, a := range page.all("a") {
+		if a.attr("rel") != "" {
+			links = append(links, a.attr("rel")+" "+a.attr("href"))
+		}
+	}
+	assert.Equal(t, []string{"prev ./?q=table_", "next ./?page=3&q=table_"}, links)
+}
+
+func TestWithoutTablesThePageSaysWhy(t *testing.T) {
+	t.Parallel()
+	starting := Status{Now: pageTime, Healthy: true}
+	assert.Contains(t, look(t, site(starting), "/").text(), "no catalog has been listed")
+	assert.Contains(t, look(t, site(Status{}), "/").text(), "No table has a policy")
+	away := Status{Now: pageTime, Healthy: true, Missing: map[string]string{"prod": "connection refused", "dev": "no such host"}}
+	text := look(t, site(away), "/").text()
+	assert.Less(t, strings.Index(text, "no such host"), strings.Index(text, "connection refused"), "in the order of their names")
+	assert.Contains(t, text, "cannot be listed")
+}
+
+func TestADaemonThatStopsOrHangsSaysSo(t *testing.T) {
+	t.Parallel()
+	assert.NotContains(t, look(t, site(Status{}), "/").text(), "The daemon")
+	assert.Contains(t, look(t, site(Status{Now: pageTime, Healthy: true, Stopping: true}), "/").text(), "The daemon is stopping.")
+	assert.Contains(t, look(t, site(Status{Now: pageTime}), "/").text(), "The daemon hangs.")
+}
+
+func TestThePageOfATableHasEveryRunWhatItChangedAndWhy(t *testing.T) {
+	t.Parallel()
+	id := int64(4162585015578712700)
+	last := merged(80, 3, 24)
+	last.SnapshotAfter, last.Attempts, last.Dropped, last.Bytes, last.Requests = &id, 3, 2, 1<<20, 17
+	h := site(Status{Tables: []State{
+		maintained("l.db.t", merged(1200, 1, 0), Run{Result: ResultFailed, Error: "no space left"}, last),
+		checked("l.db.t", found(map[string]int{"dv-misbound": 1})),
+	}})
+	page := look(t, h, "/table?name=l.db.t")
+	assert.Equal(t, "l.db.t", page.all("h1")[0].text())
+	rows := page.all("tr")
+	require.Len(t, rows, 5, "a header, three runs and a check")
+	assert.Contains(t, rows[1].text(), "1 × dv-misbound")
+	for _, want := range []string{"done", "80 → 0", "0 → 3", "24 → 25", "4,000", "snapshot 4162585015578712700", "min_delete_files 120 >= 100", "1.50 s, 1.0 MiB in 17 requests, 3 attempts to commit", "2 data files left for the next run"} {
+		assert.Contains(t, rows[2].text(), want)
+	}
+	assert.Contains(t, rows[3].text(), "no space left")
+	assert.Contains(t, rows[4].text(), "1,200 → 0")
+	text := page.text()
+	for _, want := range []string{"nightly", "the only one", "15 2 * * * Europe/Berlin", "weekly-check", "@weekly"} {
+		assert.Contains(t, text, want)
+	}
+	_, code := get(t, h, "/table?name=l.db.other")
+	assert.Equal(t, http.StatusNotFound, code)
+	assert.Contains(t, look(t, h, "/table?name=l.db.other").text(), "There is no such table")
+}
+
+func BenchmarkPageOfFiveThousandTables(b *testing.B) {
+	h := site(Status{Tables: many(5000)})
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		b.ReportMetric(float64(w.Body.Len()), "B/page")
+	}
+}
