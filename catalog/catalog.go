@@ -103,6 +103,8 @@ type Options struct {
 	// Retry says how often a request to a store is sent, and a request to load or to list, and with what pauses. A commit
 	// is sent once.
 	Retry storage.RetryOptions
+	// Observe, if set, is told of every request to a store: see [storage.Options.Observe].
+	Observe func(op storage.Op, took time.Duration, err error)
 }
 
 // TLSOptions are certificate files for a REST catalog.

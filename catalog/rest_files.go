@@ -67,7 +67,7 @@ func (c *restCatalog) store(ctx context.Context, identifier []string, t *table.T
 		load: func(ctx context.Context) (*table.Table, vended, error) { return c.load(ctx, identifier) },
 	}
 	store, err := storage.Open(ctx, storage.Options{
-		Mounts: c.options.Mounts, Properties: c.options.Properties, Retry: c.options.Retry, Fallback: f.bucket, Renewal: f.renewal,
+		Mounts: c.options.Mounts, Properties: c.options.Properties, Retry: c.options.Retry, Fallback: f.bucket, Renewal: f.renewal, Observe: c.options.Observe,
 	})
 	if err != nil {
 		return nil, err

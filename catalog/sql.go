@@ -46,7 +46,7 @@ func openSQL(ctx context.Context, o Options) (Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("catalog %s: %w", o.Name, err)
 	}
-	store, err := storage.Open(ctx, storage.Options{Mounts: o.Mounts, Properties: o.Properties, Retry: o.Retry})
+	store, err := storage.Open(ctx, storage.Options{Mounts: o.Mounts, Properties: o.Properties, Retry: o.Retry, Observe: o.Observe})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -19,7 +19,7 @@ func newServe(e env) *cobra.Command {
 			"Finds the tables of all catalogs, and runs on each the most specific policy for its maintenance and the one for its checks, when they are due and a trigger fires. Missed runs happen once. A table that fails again and again is paused, one that a safety check refuses is halted; neither holds up others. See pause, resume and status.",
 			"The first SIGTERM or SIGINT ends the daemon: no further table is begun, what is being committed is ended, what was uploaded in vain is removed. The second ends it at once. SIGHUP, and POST /-/reload, read the configuration again; one with mistakes changes nothing.",
 			"HTTP, on daemon.listen of the configuration (loopback by default): /-/healthy, /-/ready, /metrics for Prometheus, /status as JSON.",
-			"--once runs everything that is due, or was never run, and exits: for jobs that something else schedules."),
+			"--once runs everything that is due, or was never run, prints how the tables stand, and exits: for jobs that something else schedules. It needs daemon.state to know what was run before. Its exit code is 3 when some runs failed, 4 when all went well and a check found damage, 11 when all that was due was locked, paused or halted, else that of what went wrong."),
 		Args: cobra.NoArgs,
 	}
 	source, output := sourceFlags(cmd, e), newOutputFlags(cmd, e)
@@ -35,7 +35,7 @@ func newServe(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return serve.Run(cmd.Context(), serve.Options{Source: *source, Once: *once, Shard: part, Version: e.build.Version, Log: out.Log, Now: time.Now})
+		return serve.Run(cmd.Context(), serve.Options{Source: *source, Once: *once, Shard: part, Version: e.build.Version, Output: out, Now: time.Now})
 	}
 	return cmd
 }

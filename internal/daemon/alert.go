@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,7 +32,9 @@ func event(run Run, record Record) string {
 	case ResultHalted:
 		return "halted"
 	case ResultDamaged:
-		return "corruption"
+		if !toldBefore(run, record) {
+			return "corruption"
+		}
 	case ResultConflict:
 		n := 0
 		for i := len(record.Runs) - 1; i >= 0 && record.Runs[i].Result == ResultConflict; i-- {
@@ -46,24 +51,30 @@ func event(run Run, record Record) string {
 	return ""
 }
 
+// toldBefore says whether the check before found the same.
+func toldBefore(run Run, record Record) bool {
+	n := len(record.Runs)
+	return n > 1 && record.Runs[n-2].Result == ResultDamaged && maps.Equal(record.Runs[n-2].Findings, run.Findings)
+}
+
 // alert tells the webhook in the background. What it is worth is in the log too, so nothing is repeated for long.
-func (d *Daemon) alert(r result, record Record) {
-	url := d.Config().Daemon.Webhook
-	what := event(r.run, record)
-	if url == "" || what == "" {
+func (d *Daemon) alert(j Job, run Run, record Record) {
+	address := d.Config().Daemon.Webhook
+	what := event(run, record)
+	if address == "" || what == "" {
 		return
 	}
-	a := Alert{Event: what, Table: r.job.Table, Time: d.o.Now(), Run: r.run,
-		Text: fmt.Sprintf("dvcompactor: %s: %s (policy %s): %s", what, r.job.Table, r.run.Policy, r.run.Error)}
-	go func() {
-		if err := post(url, a); err != nil {
+	a := Alert{Event: what, Table: j.Table, Time: d.o.Now(), Run: run,
+		Text: fmt.Sprintf("dvcompactor: %s: %s (policy %s): %s", what, j.Table, run.Policy, run.Error)}
+	d.alerts.Go(func() {
+		if err := post(address, a); err != nil {
 			d.o.Log.Error("the webhook was not told", zap.String("table", a.Table), zap.String("event", a.Event), zap.Error(err))
 		}
-	}()
+	})
 }
 
 // post sends an alert. Errors do not name the address, which may hold a secret.
-func post(url string, a Alert) error {
+func post(address string, a Alert) error {
 	const timeout = 10 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -71,18 +82,32 @@ func post(url string, a Alert) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("the address is no URL")
+		return errors.New("the address is no URL")
 	}
 	r.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(r)
+	reply, err := straight().Do(r)
 	if err != nil {
-		return fmt.Errorf("no answer: %w", ctx.Err())
+		return fmt.Errorf("no answer: %w", withoutAddress(err))
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode >= http.StatusMultipleChoices {
 		return fmt.Errorf("it answered %s", reply.Status)
 	}
 	return nil
+}
+
+// straight is a client that goes nowhere else than it was told to.
+func straight() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// withoutAddress takes off what the client puts around errors: the whole address.
+func withoutAddress(err error) error {
+	var around *url.Error
+	if errors.As(err, &around) {
+		return around.Err
+	}
+	return err
 }

@@ -1,8 +1,13 @@
 package daemon
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"time"
 
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -18,6 +23,7 @@ type Metrics struct {
 	attempts                     prometheus.Histogram
 	read, written                prometheus.Counter
 	operations, operationsFailed *prometheus.CounterVec
+	operationDuration            *prometheus.HistogramVec
 	reloaded                     prometheus.Gauge
 }
 
@@ -32,14 +38,15 @@ func NewMetrics(version string) *Metrics {
 		attempts:         prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dvcompactor_commit_attempts", Help: "Attempts to commit of each run that committed.", Buckets: []float64{1, 2, 3, 5, 10}}),
 		read:             prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_bytes_read_total", Help: "Bytes read from stores."}),
 		written:          prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_bytes_written_total", Help: "Bytes written to stores."}),
-		operations:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operations_total", Help: "Requests to stores."}, []string{"op"}),
-		operationsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operation_failures_total", Help: "Requests to stores that failed, and attempts that were repeated."}, []string{"kind"}),
+		operations:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operations_total", Help: "Requests to stores, each attempt."}, []string{"op"}),
+		operationsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operation_failures_total", Help: "Requests to stores that failed, but not because an object was not there, or was there already."}, []string{"op"}),
+		operationDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dvcompactor_bucket_operation_duration_seconds", Help: "How long requests to stores took.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"op"}),
 		reloaded:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "dvcompactor_config_last_reload_successful", Help: "Whether the last configuration that was read is in effect."}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dvcompactor_build_info", Help: "The version of the program.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
 	m.reloaded.Set(1)
-	m.registry.MustRegister(m.runs, m.duration, m.conflicts, m.dropped, m.attempts, m.read, m.written, m.operations, m.operationsFailed, m.reloaded, build,
+	m.registry.MustRegister(m.runs, m.duration, m.conflicts, m.dropped, m.attempts, m.read, m.written, m.operations, m.operationsFailed, m.operationDuration, m.reloaded, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -52,8 +59,19 @@ func (m *Metrics) Expect(actions ...string) {
 		}
 		m.duration.WithLabelValues(action)
 	}
-	for _, op := range []string{"get", "get_range", "head", "put", "delete", "list"} {
-		m.operations.WithLabelValues(op)
+	for _, op := range storage.Ops() {
+		m.operations.WithLabelValues(string(op))
+		m.operationsFailed.WithLabelValues(string(op))
+		m.operationDuration.WithLabelValues(string(op))
+	}
+}
+
+// Request notes a request to a store. It is a [storage.Options.Observe].
+func (m *Metrics) Request(op storage.Op, took time.Duration, err error) {
+	m.operations.WithLabelValues(string(op)).Inc()
+	m.operationDuration.WithLabelValues(string(op)).Observe(took.Seconds())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, storage.ErrExists) && !errors.Is(err, context.Canceled) {
+		m.operationsFailed.WithLabelValues(string(op)).Inc()
 	}
 }
 
@@ -74,11 +92,6 @@ func (m *Metrics) Observe(r Run) {
 	s := r.stats
 	m.read.Add(float64(s.BytesRead))
 	m.written.Add(float64(s.BytesWritten))
-	for op, n := range map[string]int64{"get": s.Gets, "get_range": s.RangeGets, "head": s.Heads, "put": s.Puts, "delete": s.Deletes, "list": s.Lists} {
-		m.operations.WithLabelValues(op).Add(float64(n))
-	}
-	m.operationsFailed.WithLabelValues("failed").Add(float64(s.Failures))
-	m.operationsFailed.WithLabelValues("repeated").Add(float64(s.Retries))
 }
 
 // Tables adds the metrics of tables, which are read from the status at each scrape: a table that is gone has none.

@@ -54,7 +54,11 @@ type Run struct {
 	Measures *maintenance.Measures `json:"measures,omitempty"`
 
 	stats   storage.Stats
-	blocked *Record // an operator blocked the table before the run began
+	blocked *Record // the table is blocked, so that nothing was run
+	unread  bool    // or nobody knows whether it is
 }
+
+// Held says whether nothing was run because the table is paused or halted, or another daemon is at work on it.
+func (r Run) Held() bool { return r.Result == ResultLocked || r.blocked != nil }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -3,53 +3,12 @@ package daemon
 import (
 	"cmp"
 	"container/heap"
-	"hash/fnv"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/config"
 )
-
-// Key names what is scheduled: the maintenance of a table, or its check.
-type Key struct {
-	Table string `json:"table"` // catalog.namespace.table
-	Check bool   `json:"check"`
-}
-
-// Catalog is the first part of the table's name.
-func (k Key) Catalog() string {
-	name, _, _ := strings.Cut(k.Table, ".")
-	return name
-}
-
-func (k Key) compare(o Key) int {
-	return cmp.Or(strings.Compare(k.Table, o.Table), b2i(k.Check)-b2i(o.Check))
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// Record is what is remembered of a key across restarts.
-type Record struct {
-	// Slot is the scheduled time that the last run was for; before the first run the time at which the table was first seen.
-	Slot time.Time `json:"slot"`
-	// Failures in a row.
-	Failures int `json:"failures,omitempty"`
-	// Halted says why the table is left alone until an operator resumes it: a safety check refused.
-	Halted string `json:"halted,omitempty"`
-	// Paused says why the table is left alone until an operator resumes it: it was asked for, or failed too often.
-	Paused string `json:"paused,omitempty"`
-	Runs   []Run  `json:"runs,omitempty"` // newest last
-}
-
-// Blocked says why nothing is run, or nothing.
-func (r *Record) Blocked() string { return cmp.Or(r.Halted, r.Paused) }
 
 // Job is a run that may begin.
 type Job struct {
@@ -67,25 +26,12 @@ type Roster struct {
 	Parallelism, PerCatalog int
 	Failures                int           // in a row, after which a table is paused
 	Shard                   Shard         // which tables are ours
+	Eager                   bool          // what was never run is due at once, and not at its next scheduled time
 	entries                 map[Key]*item // of all tables that have a policy
 	queue                   queue         // of items by when they are due
 	waiting                 []*item       // that are due, those first that waited longest
 	running                 map[string]int
 	rounds                  map[string]*round // by policy
-}
-
-// Shard is part Index of Of, from 1. The zero value is everything.
-type Shard struct{ Index, Of uint64 }
-
-// Has says whether a table is in the shard. It goes by a hash of the name, so that new tables do not move others.
-func (s Shard) Has(table string) bool {
-	if s.Of <= 1 {
-		return true
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(table)) // never fails
-	sum := h.Sum64()
-	return (sum^sum>>32)%s.Of == s.Index-1
 }
 
 // item is a key on the roster.
@@ -98,15 +44,6 @@ type item struct {
 	slot     time.Time // next one to run for
 	due      time.Time
 	running  bool
-}
-
-// round is what a policy has spent since a slot.
-type round struct {
-	slot    time.Time // of the policy's schedule, without the jitter of a table
-	next    time.Time
-	began   time.Time // of the first run, zero before it
-	bytes   int64
-	commits int
 }
 
 // NewRoster returns an empty roster.
@@ -133,15 +70,9 @@ func (r *Roster) Set(now time.Time, tables []string, policyFor PolicyFor, known 
 				continue
 			}
 			seen[k] = true
-			e := r.entries[k]
-			if e == nil {
-				e = &item{Key: k}
-				var ok bool
-				if e.record, ok = known(k); !ok {
-					e.record.Slot = now
-					fresh = append(fresh, k)
-				}
-				r.entries[k] = e
+			e, isFresh := r.entry(k, known)
+			if isFresh {
+				fresh = append(fresh, k)
 			}
 			if err := r.assign(e, p, why, now); err != nil {
 				return fresh, err
@@ -150,6 +81,18 @@ func (r *Roster) Set(now time.Time, tables []string, policyFor PolicyFor, known 
 	}
 	maps.DeleteFunc(r.entries, func(k Key, e *item) bool { return !seen[k] && !e.running })
 	return fresh, nil
+}
+
+// entry returns the item of a key, made of what is remembered when it is new, and whether nothing is.
+func (r *Roster) entry(k Key, known func(Key) (Record, bool)) (*item, bool) {
+	if e := r.entries[k]; e != nil {
+		return e, false
+	}
+	e := &item{Key: k}
+	var ok bool
+	e.record, ok = known(k)
+	r.entries[k] = e
+	return e, !ok
 }
 
 // assign gives an item its policy, which may be another one after the configuration changed. A run that was due stays due.
@@ -172,10 +115,14 @@ const backwards = 2 * time.Hour
 
 // plan finds the next slot of an item and queues it. A slot in the far future is the mistake of a clock that was wrong once.
 func (r *Roster) plan(e *item, now time.Time) {
-	if e.record.Slot.After(now.Add(backwards)) {
+	never := e.record.Slot.IsZero()
+	if never || e.record.Slot.After(now.Add(backwards)) {
 		e.record.Slot = now
 	}
 	e.slot, e.due = e.schedule.Slot(e.record.Slot), time.Time{}
+	if never && r.Eager {
+		e.slot = now
+	}
 	if e.slot.IsZero() {
 		return
 	}
@@ -210,35 +157,6 @@ func (e *item) ran() time.Time {
 		return last.Started
 	}
 	return e.record.Slot
-}
-
-// queued is an item and when it was due when it was queued. It counts only as long as that is the same.
-type queued struct {
-	due  time.Time
-	item *item
-}
-
-// queue is a heap.
-type queue []queued
-
-// Len implements heap.Interface.
-func (q queue) Len() int { return len(q) }
-
-// Less implements heap.Interface.
-func (q queue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
-
-// Swap implements heap.Interface.
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements heap.Interface.
-func (q *queue) Push(x any) { *q = append(*q, x.(queued)) }
-
-// Pop implements heap.Interface.
-func (q *queue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return last
 }
 
 // Next returns the runs that may begin now, those that waited longest first, as many as the limits allow. They count as
@@ -303,33 +221,23 @@ func (r *Roster) Done(k Key, now time.Time, run Run) (Record, bool) {
 	return e.record, true
 }
 
-// maxRuns is how many runs are remembered of each table.
-const maxRuns = 50
-
-// judge notes a run and what follows from it.
-func (r *Record) judge(run Run, limit int) {
-	r.Runs = append(r.Runs, run)
-	if n := len(r.Runs); n > maxRuns {
-		r.Runs = slices.Clone(r.Runs[n-maxRuns:])
+// Skip tells the roster that a run did not take place because the table is blocked. What it was for stays due.
+func (r *Roster) Skip(k Key, now time.Time, paused, halted string) {
+	e := r.entries[k]
+	if e == nil || !e.running {
+		return
 	}
-	switch run.Result {
-	case ResultHalted:
-		r.Halted = run.Error
-	case ResultFailed:
-		if r.Failures++; limit > 0 && r.Failures >= limit {
-			r.Paused = "it failed " + plural(r.Failures) + " in a row, last with: " + run.Error
-		}
-	case ResultLocked, ResultInterrupted:
-	default:
-		r.Failures = 0
-	}
+	e.running = false
+	r.running[k.Catalog()]--
+	r.Block(k, now, paused, halted)
 }
 
-func plural(n int) string {
-	if n == 1 {
-		return "once"
+// Replace puts what is remembered of a key in the place of what the roster took for it, unless it is being worked on.
+func (r *Roster) Replace(k Key, now time.Time, record Record) {
+	if e := r.entries[k]; e != nil && !e.running {
+		e.record = record
+		r.plan(e, now)
 	}
-	return itoa(n) + " times"
 }
 
 // Record returns what is remembered of a key.
@@ -379,54 +287,4 @@ func (r *Roster) Wake(now time.Time) time.Time {
 		}
 	}
 	return first
-}
-
-// round returns what the policy of an item has spent in the round of a time.
-func (r *Roster) round(e *item, now time.Time) *round {
-	old := r.rounds[e.policy.Name]
-	if old != nil && (old.next.IsZero() || now.Before(old.next)) && !now.Before(old.slot) {
-		return old
-	}
-	slot := e.schedule.Last(now.Add(-longestRound), now)
-	fresh := &round{slot: slot, next: e.schedule.Slot(now)}
-	r.rounds[e.policy.Name] = fresh
-	return fresh
-}
-
-// longestRound is how far back the beginning of a round is looked for.
-const longestRound = 48 * time.Hour
-
-// spent says whether the budget of an item's policy is used up. What is left over is for the next round.
-func (r *Roster) spent(e *item, now time.Time) bool {
-	b := e.policy.Budget
-	if b == (config.Budget{}) {
-		return false
-	}
-	round := r.round(e, now)
-	return b.Bytes > 0 && round.bytes >= int64(b.Bytes) || b.Commits > 0 && round.commits >= b.Commits ||
-		b.Duration > 0 && !round.began.IsZero() && now.Sub(round.began) >= b.Duration
-}
-
-// State is how a key stands.
-type State struct {
-	Key
-	Policy  *config.Policy
-	Why     string // it is that policy
-	Next    time.Time
-	Running bool
-	Record  Record
-}
-
-// States returns how every key stands, sorted.
-func (r *Roster) States() []State {
-	out := make([]State, 0, len(r.entries))
-	for _, e := range r.entries {
-		s := State{Key: e.Key, Policy: e.policy, Why: e.why, Running: e.running, Record: e.record}
-		if e.record.Blocked() == "" {
-			s.Next = e.due
-		}
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b State) int { return a.Key.compare(b.Key) })
-	return out
 }

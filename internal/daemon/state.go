@@ -20,6 +20,9 @@ type States interface {
 	Save(ctx context.Context, k Key, r Record) error
 }
 
+// ErrDamagedState: the object is there and is not what was written. Resuming the table starts a new one.
+var ErrDamagedState = errors.New("damaged state")
+
 // NewMemory returns states that end with the process.
 func NewMemory() States { return &memory{records: map[Key]Record{}} }
 
@@ -82,7 +85,10 @@ func (o *objects) Load(ctx context.Context, k Key) (Record, bool, error) {
 	}
 	var s stored
 	if err := json.Unmarshal(data, &s); err != nil {
-		return Record{}, false, fmt.Errorf("state of %s at %s: %w", k.Table, o.location(k), err)
+		return Record{}, false, fmt.Errorf("%w: %s is no record of a table: %w", ErrDamagedState, o.location(k), err)
+	}
+	if s.Key != k {
+		return Record{}, false, fmt.Errorf("%w: %s is the record of %s", ErrDamagedState, o.location(k), s.Table)
 	}
 	return s.Record, true, nil
 }

@@ -18,6 +18,9 @@ const (
 	OpList     Op = "list"      // one page of a listing
 )
 
+// Ops returns the kinds of requests.
+func Ops() []Op { return []Op{OpGet, OpGetRange, OpHead, OpPut, OpDelete, OpList} }
+
 // Stats are the requests sent and bytes moved since the store was opened. Every attempt counts.
 type Stats struct {
 	Gets      int64 `json:"gets"`

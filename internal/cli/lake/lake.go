@@ -44,6 +44,7 @@ func (l *Lake) Catalog(ctx context.Context, name string) (catalog.Catalog, error
 	if !ok {
 		return nil, exit.With(exit.NotFound, fmt.Errorf("%w %q in the configuration", errNoCatalog, name))
 	}
+	o.Observe = l.settings.Observe
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ type Settings struct {
 	Mounts   []storage.Mount
 	Retries  storage.RetryOptions // of requests to a store
 	Defaults Defaults
+	// Observe, if set, is told of every request to a store: see [storage.Options.Observe].
+	Observe func(op storage.Op, took time.Duration, err error)
 }
 
 // Defaults hold where the command line says nothing. Zero means the program's own default.

@@ -12,7 +12,7 @@ import (
 // than found in a table. The lake closes it.
 func (l *Lake) Store(ctx context.Context) (*storage.Store, error) {
 	if l.store == nil {
-		s, err := storage.Open(ctx, storage.Options{Mounts: l.settings.Mounts, Retry: l.settings.Retries})
+		s, err := storage.Open(ctx, storage.Options{Mounts: l.settings.Mounts, Retry: l.settings.Retries, Observe: l.settings.Observe})
 		if err != nil {
 			return nil, err
 		}

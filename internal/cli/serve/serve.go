@@ -10,15 +10,14 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
-	"sync"
+	"reflect"
 	"syscall"
 	"time"
 
-	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
+	"github.com/dvcompactor/dvcompactor/internal/cli/runs"
 	"github.com/dvcompactor/dvcompactor/internal/daemon"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/google/uuid"
@@ -27,117 +26,57 @@ import (
 
 // Options of serve.
 type Options struct {
+	runs.Output
 	Source  lake.Source
 	Once    bool
 	Shard   daemon.Shard
 	Version string
-	Log     *zap.Logger
 	Now     func() time.Time
 	// Listening is told the address of the HTTP server as soon as it answers; nil for nobody.
 	Listening func(net.Addr)
 }
 
-// server is what a daemon needs, connected.
-type server struct {
-	Options
-	config *config.Config
-
-	mu   sync.Mutex // the lake is not safe for concurrent use
-	lake *lake.Lake
-}
-
-// open reads the configuration.
-func open(o Options) (*server, error) {
-	c, err := o.Source.Load()
-	if err != nil {
-		return nil, exit.With(exit.Usage, err)
-	}
-	if len(c.Policies) == 0 {
-		return nil, exit.Usagef("the configuration has no policies: a daemon would have nothing to do")
-	}
-	return &server{Options: o, config: c, lake: lake.New(lake.NewSettings(c))}, nil
-}
-
-func (s *server) catalog(ctx context.Context, name string) (catalog.Catalog, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lake.Catalog(ctx, name)
-}
-
-// list returns the full names of the tables of a catalog.
-func (s *server) list(ctx context.Context, name string) ([]string, error) {
-	c, err := s.catalog(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := c.List(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]string, 0, len(tables))
-	for _, id := range tables {
-		out = append(out, name+"."+strings.Join(id, "."))
-	}
-	return out, nil
-}
-
-// states opens what is remembered.
-func (s *server) states(ctx context.Context) (daemon.States, error) {
-	if s.config.Daemon.State == "" {
-		return daemon.NewMemory(), nil
-	}
-	location, err := lake.Location(s.config.Daemon.State)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	store, err := s.lake.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return daemon.NewObjects(store, location), nil
-}
-
-func (s *server) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lake.Close()
-}
-
 // base is what policies do not say. The memory is shared by the runs that may go on at once.
-func (s *server) base() maintenance.Options {
+func (s *lakes) base(version string) maintenance.Options {
 	const least = 16 << 20
-	o := s.lake.Settings().Defaults.Fill(maintenance.Options{Version: s.Version})
+	o := s.settings.Defaults.Fill(maintenance.Options{Version: version})
 	o.Memory = max(o.Memory/int64(s.config.Daemon.Parallelism), least)
 	return o
 }
 
+// server is a daemon and what it needs.
+type server struct {
+	Options
+	*lakes
+	daemon  *daemon.Daemon
+	metrics *daemon.Metrics
+}
+
 // Run serves until ctx ends, or with Once until nothing is due.
 func Run(ctx context.Context, o Options) error {
-	s, err := open(o)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	states, err := s.states(ctx)
-	if err != nil {
-		return err
-	}
 	metrics := daemon.NewMetrics(o.Version)
 	metrics.Expect(config.ActionCompact, config.ActionMigrate, config.ActionCheck)
-	d := daemon.New(daemon.Options{
-		Config: s.config, Catalogs: s.config.CatalogNames(), List: s.list, States: states, Shard: o.Shard, Once: o.Once, Log: o.Log, Metrics: metrics, Now: o.Now,
-		Runner: daemon.NewTables(daemon.TableOptions{Catalog: s.catalog, Base: s.base(), Now: o.Now, Lease: daemon.LeaseOptions{Owner: owner(), Now: o.Now}}),
-	})
-	if o.Once {
-		runs, err := d.Run(ctx, context.WithoutCancel(ctx))
-		return errors.Join(summary(runs), exit.Interruption(ctx, err))
-	}
-	if err := metrics.Tables(d.Status, s.config.Daemon.TableLabel); err != nil {
+	l, err := open(o.Source, metrics.Request)
+	if err != nil {
 		return err
 	}
-	return s.serve(ctx, d, metrics)
+	defer l.close()
+	states, err := l.states(ctx)
+	if err != nil {
+		return err
+	}
+	d := daemon.New(daemon.Options{
+		Config: l.config, Catalogs: l.config.CatalogNames(), List: l.list, States: states, Shard: o.Shard, Once: o.Once, Log: o.Log, Metrics: metrics, Now: o.Now,
+		Runner: daemon.NewTables(daemon.TableOptions{Catalog: l.catalog, Base: l.base(o.Version), Now: o.Now, Lease: daemon.LeaseOptions{Owner: owner(), Now: o.Now}}),
+	})
+	if err := metrics.Tables(d.Status, l.config.Daemon.TableLabel); err != nil {
+		return err
+	}
+	s := &server{Options: o, lakes: l, daemon: d, metrics: metrics}
+	if o.Once {
+		return s.once(ctx)
+	}
+	return s.serve(ctx)
 }
 
 // owner names this process in leases.
@@ -150,15 +89,14 @@ func owner() string {
 }
 
 // serve runs a daemon with its HTTP server.
-func (s *server) serve(ctx context.Context, d *daemon.Daemon, metrics *daemon.Metrics) error {
+func (s *server) serve(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Daemon.Listen)
 	if err != nil {
 		return fmt.Errorf("daemon.listen: %w", err)
 	}
-	reload := func() error { return s.reload(d, metrics) }
 	const slow = 10 * time.Second
 	web := &http.Server{
-		Handler: d.Handler(daemon.HandlerOptions{Token: s.config.Daemon.Token, Version: s.Version, Reload: reload}), ReadHeaderTimeout: slow, ReadTimeout: slow, IdleTimeout: time.Minute,
+		Handler: s.daemon.Handler(daemon.HandlerOptions{Token: s.config.Daemon.Token, Version: s.Version, Reload: s.reload}), ReadHeaderTimeout: slow, ReadTimeout: slow, IdleTimeout: time.Minute,
 		ErrorLog: zap.NewStdLog(s.Log),
 	}
 	failed := make(chan error, 1)
@@ -180,8 +118,8 @@ func (s *server) serve(ctx context.Context, d *daemon.Daemon, metrics *daemon.Me
 			stop(fmt.Errorf("HTTP server: %w", err))
 		}
 	}()
-	defer s.onHangup(reload)()
-	_, err = d.Run(work, context.WithoutCancel(ctx))
+	defer s.onHangup()()
+	_, err = s.daemon.Run(work, context.WithoutCancel(ctx))
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), slow)
 	defer cancel()
 	err = errors.Join(err, web.Shutdown(closing))
@@ -192,55 +130,41 @@ func (s *server) serve(ctx context.Context, d *daemon.Daemon, metrics *daemon.Me
 }
 
 // reload reads the configuration again. One with mistakes changes nothing.
-func (s *server) reload(d *daemon.Daemon, metrics *daemon.Metrics) error {
+func (s *server) reload() error {
 	c, err := s.Source.Load()
 	if err == nil && len(c.Policies) == 0 {
 		err = errors.New("the configuration has no policies")
 	}
-	metrics.Reloaded(err == nil)
+	s.metrics.Reloaded(err == nil)
 	if err != nil {
 		s.Log.Error("the configuration was not reloaded, the old one stays in effect", zap.String("error", exit.Text(err)))
 		return errors.New(exit.Text(err))
 	}
-	d.Reload(c)
+	if !sameConnections(c, s.config) {
+		s.Log.Warn("catalogs, storage, defaults, and daemon.listen, .state, .token, .tls and .table_label stay as they were until a restart")
+	}
+	s.daemon.Reload(c)
 	return nil
 }
 
+// sameConnections says whether two configurations agree in what is read at the start only.
+func sameConnections(a, b *config.Config) bool {
+	x, y := a.Daemon, b.Daemon
+	return reflect.DeepEqual(a.Catalogs, b.Catalogs) && reflect.DeepEqual(a.Storage, b.Storage) && reflect.DeepEqual(a.Defaults, b.Defaults) &&
+		x.Listen == y.Listen && x.State == y.State && x.Token == y.Token && x.TLS == y.TLS && x.TableLabel == y.TableLabel
+}
+
 // onHangup reloads on SIGHUP until the returned function is called.
-func (s *server) onHangup(reload func() error) func() {
+func (s *server) onHangup() func() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	go func() {
 		for range signals {
-			_ = reload() // it is logged
+			_ = s.reload() // it is logged
 		}
 	}()
 	return func() {
 		signal.Stop(signals)
 		close(signals)
 	}
-}
-
-// summary makes one error of the runs of a daemon that ran once.
-func summary(runs []daemon.Run) error {
-	count := map[daemon.Result]int{}
-	for _, r := range runs {
-		count[r.Result]++
-	}
-	bad := count[daemon.ResultFailed] + count[daemon.ResultHalted] + count[daemon.ResultConflict]
-	text := fmt.Errorf("%d of %d runs failed, %d were halted, %d lost every race, %d found damage", count[daemon.ResultFailed], len(runs), count[daemon.ResultHalted],
-		count[daemon.ResultConflict], count[daemon.ResultDamaged])
-	switch {
-	case bad > 0 && bad < len(runs):
-		return exit.With(exit.Partial, text)
-	case count[daemon.ResultFailed] > 0:
-		return exit.With(exit.Failed, text)
-	case count[daemon.ResultHalted] > 0:
-		return exit.With(exit.Refused, text)
-	case count[daemon.ResultConflict] > 0:
-		return exit.With(exit.Conflicts, text)
-	case count[daemon.ResultDamaged] > 0:
-		return exit.With(exit.Damaged, text)
-	}
-	return nil
 }

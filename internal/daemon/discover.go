@@ -1,0 +1,215 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/config"
+	"go.uber.org/zap"
+)
+
+// seek keeps looking for the tables of each catalog in the background, so that one that does not answer holds up nobody. The
+// returned function waits until that has ended, which it does with ctx.
+func (d *Daemon) seek(ctx context.Context) func() {
+	var seeking sync.WaitGroup
+	for _, name := range d.o.Catalogs {
+		seeking.Go(func() {
+			for ctx.Err() == nil {
+				_ = d.look(ctx, name) // it is logged, and in the status
+				nudge(d.wake)
+				wait(ctx, d.interval(name))
+			}
+		})
+	}
+	seeking.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-d.changed:
+				if err := d.fill(ctx); err == nil {
+					d.o.Log.Info("configuration reloaded")
+				}
+				nudge(d.wake)
+			}
+		}
+	})
+	return seeking.Wait
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// interval is how long after a listing of a catalog comes the next one: one that did not answer is asked again soon.
+func (d *Daemon) interval(catalog string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	interval := d.config.Daemon.Discovery
+	if interval <= 0 {
+		interval = config.DefaultDaemon().Discovery
+	}
+	if d.missing[catalog] != "" {
+		return min(interval, longestPause)
+	}
+	return interval
+}
+
+// discover looks for the tables of all catalogs once.
+func (d *Daemon) discover(ctx context.Context) error {
+	errs := make([]error, len(d.o.Catalogs))
+	var looking sync.WaitGroup
+	for i, name := range d.o.Catalogs {
+		looking.Go(func() { errs[i] = d.look(ctx, name) })
+	}
+	looking.Wait()
+	return errors.Join(errs...)
+}
+
+// look lists the tables of a catalog and puts them on the roster. A catalog that does not answer keeps the tables it had.
+func (d *Daemon) look(ctx context.Context, name string) error {
+	tables, err := d.o.List(ctx, name)
+	if err != nil {
+		why := config.Redact(err.Error())
+		d.mu.Lock()
+		d.missing[name] = why
+		d.mu.Unlock()
+		if ctx.Err() == nil {
+			d.o.Log.Error("catalog does not list its tables", zap.String("catalog", name), zap.String("error", why))
+		}
+		return fmt.Errorf("catalog %s: %w", name, err)
+	}
+	d.mu.Lock()
+	delete(d.missing, name)
+	d.listed[name] = tables
+	d.mu.Unlock()
+	d.reread(ctx, name)
+	return d.fill(ctx)
+}
+
+// reread learns which blocked tables of a catalog an operator resumed, and of which the state can be read again.
+func (d *Daemon) reread(ctx context.Context, catalog string) {
+	d.mu.Lock()
+	var blocked []Key
+	for _, s := range d.roster.States() {
+		if s.Catalog() == catalog && s.Record.Blocked() != "" && !s.Running {
+			blocked = append(blocked, s.Key)
+		}
+	}
+	d.mu.Unlock()
+	stored, failed := d.remember(ctx, blocked)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.o.Now()
+	for _, k := range blocked {
+		known, _ := d.roster.Record(k)
+		switch r, ok := stored[k]; {
+		case failed[k] != nil:
+		case d.unread[k]:
+			d.roster.Replace(k, now, r)
+			delete(d.unread, k)
+		case ok && (r.Paused != known.Paused || r.Halted != known.Halted):
+			d.roster.Block(k, now, r.Paused, r.Halted)
+		}
+	}
+}
+
+// fill puts the tables on the roster, with what is remembered of those that are new on it. One whose state cannot be read is
+// halted until it can, and is part of the error.
+func (d *Daemon) fill(ctx context.Context) error {
+	d.filling.Lock()
+	defer d.filling.Unlock()
+	c, tables, unknown := d.unknown()
+	known, failed := d.remember(ctx, unknown)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err := d.roster.Set(d.o.Now(), tables, c.PolicyFor, func(k Key) (Record, bool) {
+		r, ok := known[k]
+		return r, ok
+	})
+	for k, err := range failed {
+		d.roster.Replace(k, d.o.Now(), unreadable(err))
+		d.unread[k] = true
+	}
+	if unread := unreadStates(failed); unread != nil {
+		d.o.Log.Error("tables are left alone", zap.String("error", config.Redact(unread.Error())))
+		return errors.Join(err, unread)
+	}
+	return err
+}
+
+// unreadStates makes one error of those of many tables.
+func unreadStates(failed map[Key]error) error {
+	const most = 5
+	var errs []error
+	for _, k := range slices.SortedFunc(maps.Keys(failed), Key.compare) {
+		if len(errs) == most {
+			errs = append(errs, fmt.Errorf("and %d more", len(failed)-most))
+			break
+		}
+		errs = append(errs, fmt.Errorf("%s is left alone, what is remembered of it cannot be read: %w", k.Table, failed[k]))
+	}
+	return errors.Join(errs...)
+}
+
+// unknown returns the configuration, all tables, and the keys that have a policy and are not on the roster yet.
+func (d *Daemon) unknown() (*config.Config, []string, []Key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var tables []string
+	for _, name := range d.o.Catalogs {
+		tables = append(tables, d.listed[name]...)
+	}
+	var keys []Key
+	for _, table := range slices.DeleteFunc(slices.Clone(tables), func(t string) bool { return !d.o.Shard.Has(t) }) {
+		for _, check := range []bool{false, true} {
+			k := Key{table, check}
+			if _, on := d.roster.Record(k); on {
+				continue
+			}
+			if p, _ := d.config.PolicyFor(table, check); p != nil {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return d.config, tables, keys
+}
+
+// remember reads what is remembered of keys, several at once, and says of which it cannot be read.
+func (d *Daemon) remember(ctx context.Context, keys []Key) (map[Key]Record, map[Key]error) {
+	const atOnce = 16
+	var mu sync.Mutex
+	out, failed := map[Key]Record{}, map[Key]error{}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, k := range keys {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			r, ok, err := d.o.States.Load(ctx, k)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				failed[k] = err
+			case ok:
+				out[k] = r
+			}
+		})
+	}
+	wg.Wait()
+	return out, failed
+}

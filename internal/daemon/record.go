@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Key names what is scheduled: the maintenance of a table, or its check.
+type Key struct {
+	Table string `json:"table"` // catalog.namespace.table
+	Check bool   `json:"check"`
+}
+
+// Catalog is the first part of the table's name.
+func (k Key) Catalog() string {
+	name, _, _ := strings.Cut(k.Table, ".")
+	return name
+}
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(strings.Compare(k.Table, o.Table), b2i(k.Check)-b2i(o.Check))
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Record is what is remembered of a key across restarts.
+type Record struct {
+	// Slot is the scheduled time that the last run was for; before the first run the time at which the table was first seen,
+	// or the zero time when it was paused before a daemon saw it.
+	Slot time.Time `json:"slot"`
+	// Failures in a row.
+	Failures int `json:"failures,omitempty"`
+	// Halted says why the table is left alone until an operator resumes it: a safety check refused.
+	Halted string `json:"halted,omitempty"`
+	// Paused says why the table is left alone until an operator resumes it: it was asked for, or failed too often.
+	Paused string `json:"paused,omitempty"`
+	Runs   []Run  `json:"runs,omitempty"` // newest last
+}
+
+// Blocked says why nothing is run, or nothing.
+func (r *Record) Blocked() string { return cmp.Or(r.Halted, r.Paused) }
+
+// maxRuns is how many runs are remembered of each table.
+const maxRuns = 50
+
+// judge notes a run and what follows from it.
+func (r *Record) judge(run Run, limit int) {
+	r.Runs = append(r.Runs, run)
+	if n := len(r.Runs); n > maxRuns {
+		r.Runs = slices.Clone(r.Runs[n-maxRuns:])
+	}
+	switch run.Result {
+	case ResultHalted:
+		r.Halted = run.Error
+	case ResultFailed:
+		if r.Failures++; limit > 0 && r.Failures >= limit {
+			r.Paused = "it failed " + plural(r.Failures) + " in a row, last with: " + run.Error
+		}
+	case ResultLocked, ResultInterrupted:
+	default:
+		r.Failures = 0
+	}
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return itoa(n) + " times"
+}

@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dvcompactor/dvcompactor/config"
+	"go.uber.org/zap"
+)
+
+// patience is how long states are waited for. A run goes on without being remembered after that.
+const patience = 30 * time.Second
+
+// one works on one table, unless an operator blocked it meanwhile, or nobody knows whether.
+func (d *Daemon) one(ctx context.Context, j Job, deadline time.Duration) Run {
+	asking, enough := context.WithTimeout(ctx, patience)
+	r, ok, err := d.o.States.Load(asking, j.Key)
+	enough()
+	switch {
+	case err != nil:
+		run := skipped(d.o.Now(), j, unreadable(err))
+		run.unread = true
+		return run
+	case ok && r.Blocked() != "":
+		return skipped(d.o.Now(), j, r)
+	}
+	if deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline)
+		defer cancel()
+	}
+	return d.o.Runner.Run(ctx, j)
+}
+
+// skipped is a run that did not take place.
+func skipped(now time.Time, j Job, r Record) Run {
+	return Run{Started: now, Policy: j.Policy.Name, Action: j.Policy.Action, Result: ResultSkipped, Error: r.Blocked(), blocked: &r}
+}
+
+// unreadable is what is taken for the record of a table whose state cannot be read: it may be paused or halted.
+func unreadable(err error) Record {
+	return Record{Halted: "what is remembered of it cannot be read, so it is left alone: " + config.Redact(err.Error())}
+}
+
+// done notes how a run ended, and remembers it.
+func (d *Daemon) done(ctx context.Context, j Job, run Run) {
+	record, known := d.note(j, run)
+	d.o.Metrics.Observe(run)
+	d.log(j, run)
+	defer nudge(d.wake)
+	if !known {
+		return
+	}
+	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	record, err := d.merge(saving, j.Key, record)
+	if err == nil {
+		err = d.o.States.Save(saving, j.Key, record)
+	}
+	if err != nil {
+		d.o.Log.Error("the run is not remembered", zap.String("table", j.Table), zap.String("error", config.Redact(err.Error())))
+	}
+	d.alert(j, run, record)
+}
+
+// note tells the roster of a run. It returns what is to be remembered, when there is something.
+func (d *Daemon) note(j Job, run Run) (Record, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.o.Once && run.blocked == nil {
+		d.finished = append(d.finished, run)
+	}
+	now := d.o.Now()
+	if run.blocked == nil {
+		return d.roster.Done(j.Key, now, run)
+	}
+	d.roster.Skip(j.Key, now, run.blocked.Paused, run.blocked.Halted)
+	d.unread[j.Key] = run.unread
+	return Record{}, false
+}
+
+// merge adds to a record the pause that an operator ordered while the table was being worked on.
+func (d *Daemon) merge(ctx context.Context, k Key, record Record) (Record, error) {
+	stored, ok, err := d.o.States.Load(ctx, k)
+	if err != nil {
+		return record, fmt.Errorf("%w; it is not written over", err)
+	}
+	if !ok || stored.Paused == "" {
+		return record, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	record.Paused = stored.Paused
+	d.roster.Block(k, d.o.Now(), record.Paused, record.Halted)
+	return record, nil
+}
+
+// log writes the one summary line of a run.
+func (d *Daemon) log(j Job, run Run) {
+	log := d.o.Log.Info
+	switch run.Result {
+	case ResultFailed, ResultHalted, ResultDamaged:
+		log = d.o.Log.Error
+	case ResultConflict:
+		log = d.o.Log.Warn
+	}
+	if run.unread {
+		log = d.o.Log.Error
+	}
+	log("run finished", zap.String("table", j.Table), zap.String("policy", run.Policy), zap.String("action", run.Action), zap.String("result", string(run.Result)),
+		zap.String("why", run.Why), zap.String("error", run.Error), zap.String("plan_id", run.PlanID), zap.Int64p("snapshot_before", run.SnapshotBefore),
+		zap.Int64p("snapshot_after", run.SnapshotAfter), zap.Bool("committed", run.Committed), zap.Int64("requests", run.Requests),
+		zap.Int64("bytes", run.Bytes), zap.Float64("seconds", run.Seconds), zap.Time("slot", j.Slot))
+}
