@@ -46,7 +46,7 @@ func DeleteOf(e iceberg.ManifestEntry) (*DeleteFile, error) {
 		return nil, err
 	}
 	d := &DeleteFile{
-		FileID: fileID(f), Format: f.FileFormat(), Group: &Group{Key: key}, Seq: e.SequenceNum(), Records: f.Count(), Size: f.FileSizeBytes(), SnapshotID: e.SnapshotID(),
+		FileID: fileID(f), Format: FormatOf(f), Group: &Group{Key: key}, Seq: e.SequenceNum(), Records: f.Count(), Size: f.FileSizeBytes(), SnapshotID: e.SnapshotID(),
 	}
 	if r := f.ReferencedDataFile(); r != nil {
 		d.Referenced = *r

@@ -129,7 +129,7 @@ func FileText(f iceberg.DataFile) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %q spec %d partition %x records %d size %d", f.ContentType(), f.FileFormat(), f.FilePath(), key.SpecID, key.Tuple, f.Count(), f.FileSizeBytes())
+	fmt.Fprintf(&b, "%s %s %q spec %d partition %x records %d size %d", f.ContentType(), FormatOf(f), f.FilePath(), key.SpecID, key.Tuple, f.Count(), f.FileSizeBytes())
 	columns(&b, "sizes", f.ColumnSizes())
 	columns(&b, "values", f.ValueCounts())
 	columns(&b, "nulls", f.NullValueCounts())

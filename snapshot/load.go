@@ -134,7 +134,7 @@ func (l *loader) deleteEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) er
 		return nil
 	}
 	d := &DeleteFile{
-		FileID: fileID(f), Format: f.FileFormat(), Seq: e.SequenceNum(), Records: f.Count(), Size: f.FileSizeBytes(),
+		FileID: fileID(f), Format: FormatOf(f), Seq: e.SequenceNum(), Records: f.Count(), Size: f.FileSizeBytes(),
 		SnapshotID: e.SnapshotID(), Manifest: m.FilePath(), Encrypted: len(f.KeyMetadata()) > 0,
 	}
 	if r := f.ReferencedDataFile(); r != nil {

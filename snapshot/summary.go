@@ -3,6 +3,7 @@ package snapshot
 import (
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -31,7 +32,7 @@ func (d *Delta) addedFile(a NewPositionDeletes) {
 
 func (d *Delta) removed(f iceberg.DataFile) {
 	size := f.FileSizeBytes()
-	if f.FileFormat() == iceberg.PuffinFile {
+	if FormatOf(f) == iceberg.PuffinFile {
 		d.RemovedDVs++
 		if n := f.ContentSizeInBytes(); n != nil {
 			size = *n
@@ -80,4 +81,9 @@ func (d *Delta) summary(parent *table.Snapshot, extra map[string]string) iceberg
 		}
 	}
 	return out
+}
+
+// FormatOf returns the format of a file in capitals. Readers take the name in either case, and DuckDB writes "puffin".
+func FormatOf(f iceberg.DataFile) iceberg.FileFormat {
+	return iceberg.FileFormat(strings.ToUpper(string(f.FileFormat())))
 }

@@ -55,7 +55,7 @@ func (h *history) removed(ctx context.Context) error {
 		return nil
 	}
 	_, err := snapshot.Mentioned(ctx, h.files, h.head, none, func(f iceberg.DataFile) { // all of them were readable before
-		if f.FileFormat() == iceberg.PuffinFile {
+		if snapshot.FormatOf(f) == iceberg.PuffinFile {
 			h.retireVector(snapshot.IDOf(f), optional(f.ReferencedDataFile()))
 		}
 	})

@@ -30,10 +30,10 @@ func vectorIssues() []Issue {
 		{"dv-corrupt", Vectors, Unreadable, Ask, "a deletion vector whose bytes are damaged", hintReread, engines([]string{java, duckdb, golang, rust}, []string{pyiceberg}, nil)},
 		{"dv-crc-complement", Vectors, Unreadable, Fix, "a sound deletion vector whose checksum is the one's complement of the right one", hintWriter,
 			engines([]string{java, duckdb, golang, rust}, nil, []string{pyiceberg})},
-		{"dv-key-order", Vectors, Unreadable, Fix, "keys of a deletion vector that do not ascend, or are counted wrongly", hintWriter, engines([]string{java, golang}, nil, nil)},
+		{"dv-key-order", Vectors, Unreadable, Fix, "keys of a deletion vector that do not ascend, or are counted wrongly", hintWriter, engines([]string{java, pyiceberg, golang}, nil, nil)},
 		{"dv-trailing-bytes", Vectors, Risk, Safe, "bytes after the last bitmap of a deletion vector", hintWriter, engines([]string{golang}, nil, []string{java})},
 		{"dv-incomplete", Vectors, Wrong, Fix, "a deletion vector that lacks positions of live position delete files, which it hides", hintWriter,
-			engines(nil, []string{java, pyiceberg, duckdb, golang, rust}, nil)},
+			engines(nil, []string{java, duckdb, golang, rust}, []string{pyiceberg})},
 		{"position-out-of-range", Vectors, Wrong, Safe, "positions that the data file does not have", hintWriter, engines(nil, nil, []string{java, pyiceberg, duckdb, golang, rust})},
 	}
 }

@@ -4,7 +4,7 @@ package check
 func historyIssues() []Issue {
 	return []Issue{
 		{"delete-dropped", Metadata, Wrong, Fix, "a snapshot dropped a delete file although it still deleted rows of a live data file",
-			"the rows are back: look into the writer of the snapshot", nobody()},
+			"the rows are back: look into the writer of the snapshot", engines(nil, []string{java, duckdb, rust}, nil)},
 		{"delete-lost-in-rewrite", Vectors, Wrong, Fix, "a snapshot replaced delete files by others that lack positions of live data files",
 			"the rows are back: look into the writer of the snapshot", nobody()},
 		{"rows-resurrected", Metadata, Wrong, None, "a snapshot of operation replace changed how many rows are live",

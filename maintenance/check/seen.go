@@ -75,7 +75,7 @@ func (s *seen) hash(path string) uint64 { return maphash.String(s.seed, path) }
 
 // mix notes a manifest with a live delete file that is no deletion vector.
 func (s *seen) mix(m iceberg.ManifestFile, f iceberg.DataFile) {
-	if f.ContentType() == iceberg.EntryContentData || f.FileFormat() == iceberg.PuffinFile {
+	if f.ContentType() == iceberg.EntryContentData || snapshot.FormatOf(f) == iceberg.PuffinFile {
 		return
 	}
 	s.mu.Lock()
@@ -95,7 +95,7 @@ func (s *seen) data(f iceberg.DataFile, seq int64, key snapshot.GroupKey) {
 }
 
 func (s *seen) positionDelete(f iceberg.DataFile, e iceberg.ManifestEntry) {
-	if f.FileFormat() != iceberg.PuffinFile {
+	if snapshot.FormatOf(f) != iceberg.PuffinFile {
 		s.bounds[snapshot.IDOf(f)] = pathBounds{bound(f.LowerBoundValues()), bound(f.UpperBoundValues())}
 		s.c.afterUpgrade(f, e)
 	}

@@ -149,15 +149,11 @@ func (h *history) eachManifest(ctx context.Context, manifests map[string]iceberg
 // deleteFile is what an entry of an ancestor says. A position delete file that is about one data file by its bounds
 // references it.
 func deleteFile(e iceberg.ManifestEntry) (*snapshot.DeleteFile, error) {
+	d, err := snapshot.DeleteOf(e)
+	if err != nil || d == nil {
+		return d, err
+	}
 	f := e.DataFile()
-	key, err := snapshot.PartitionOf(f)
-	if err != nil {
-		return nil, err
-	}
-	d := &snapshot.DeleteFile{
-		FileID: snapshot.IDOf(f), Format: f.FileFormat(), Group: &snapshot.Group{Key: key}, Seq: e.SequenceNum(), Records: f.Count(),
-		Size: f.FileSizeBytes(), Referenced: optional(f.ReferencedDataFile()), SnapshotID: e.SnapshotID(),
-	}
 	lower, upper := bound(f.LowerBoundValues()), bound(f.UpperBoundValues())
 	if d.Referenced == "" && lower != nil && upper != nil && *lower == *upper {
 		d.Referenced = *lower

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
 // totals are what a snapshot summary counts.
@@ -25,7 +26,7 @@ func (t *totals) count(f iceberg.DataFile) {
 		t.positionDeletes += f.Count()
 	}
 	size := f.FileSizeBytes()
-	if n := f.ContentSizeInBytes(); n != nil && f.FileFormat() == iceberg.PuffinFile {
+	if n := f.ContentSizeInBytes(); n != nil && snapshot.FormatOf(f) == iceberg.PuffinFile {
 		size = *n
 	}
 	t.bytes += size

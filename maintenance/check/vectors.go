@@ -109,7 +109,11 @@ func (c *checker) several(dvs []*snapshot.DeleteFile) {
 		if len(snapshots) == 1 {
 			f.Repair = Safe // the parts of one job: their union is what it deleted
 		}
-		f.Detail = fmt.Sprintf("%d live deletion vectors of %d snapshots for one data file: %s", len(times), len(snapshots), ranges(dvs))
+		of := "one snapshot"
+		if len(snapshots) > 1 {
+			of = fmt.Sprintf("%d snapshots", len(snapshots))
+		}
+		f.Detail = fmt.Sprintf("%d live deletion vectors of %s for one data file: %s", len(times), of, ranges(dvs))
 		c.add(f)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
@@ -116,8 +115,20 @@ func (r *repairer) source(d *snapshot.DeleteFile) positiondelete.File {
 	return positiondelete.File{Location: d.Path, Source: r.table.Store.Object(d.Path, 0), Size: d.Size}
 }
 
-// bindDeletes finds out which data files the records of wrong position delete files were meant for.
-func (r *repairer) bindDeletes() error {
+// bindDeletes finds out which data files the records of wrong position delete files were meant for. Paths that are not live
+// are compared with all that are: a check that could not read the file to its end did not.
+func (r *repairer) bindDeletes(ctx context.Context) (err error) {
+	var gone []string
+	for _, w := range r.wrong {
+		for path := range w.paths {
+			if r.state.DataFiles[path] == nil {
+				gone = append(gone, path)
+			}
+		}
+	}
+	if r.twins, err = r.state.Twins(ctx, r.table.Store.FileIO(ctx), gone); err != nil {
+		return err
+	}
 	for _, w := range r.wrong {
 		for path := range w.paths {
 			if err := r.bindPath(w, path); err != nil {
@@ -139,7 +150,7 @@ func (r *repairer) bindPath(w *wrongFile, path string) error {
 		}
 	}
 	switch {
-	case file == nil && r.nearMiss(d.Path, path):
+	case file == nil && r.twins[path].Path != "":
 		return cannot(f, "%s has records of %s, which only almost names a live data file: say with --alias what it means", d.Path, path)
 	case file == nil:
 		r.absent[path] = true
@@ -271,49 +282,4 @@ func with(b *puffin.Bitmap, positions []int64) *puffin.Bitmap {
 		}
 	}
 	return b
-}
-
-// batch is a part of the patients whose deletes fit into memory together.
-type batch struct {
-	patients []*patient
-	byPath   map[string]*patient
-
-	mu      sync.Mutex
-	sources map[*patient]*sources
-	damaged map[*snapshot.DeleteFile]error // position delete files that cannot be read
-}
-
-// sources are what was read about the deletes of one patient.
-type sources struct {
-	vectors  map[*snapshot.DeleteFile]*reading
-	deletes  *puffin.Bitmap // of position delete files that apply; nil for none
-	meant    *puffin.Bitmap // of those that are replaced, and that readers apply
-	hidden   *puffin.Bitmap // of those that are replaced, and that some reader does not apply
-	older    *puffin.Bitmap // of ancestors
-	seq      int64          // largest data sequence number of what applies
-	meantSeq int64
-}
-
-func newBatch(patients []*patient) *batch {
-	b := &batch{patients: patients, byPath: map[string]*patient{}, sources: map[*patient]*sources{}, damaged: map[*snapshot.DeleteFile]error{}}
-	for _, p := range patients {
-		b.byPath[p.file.Path] = p
-		b.sources[p] = &sources{vectors: map[*snapshot.DeleteFile]*reading{}}
-	}
-	return b
-}
-
-// add changes the sources of a patient, if it is in the batch.
-func (b *batch) add(p *patient, change func(*sources)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.sources[p]; s != nil {
-		change(s)
-	}
-}
-
-func (b *batch) unreadable(d *snapshot.DeleteFile, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.damaged[d] = err
 }

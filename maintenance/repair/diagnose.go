@@ -32,6 +32,7 @@ type repairer struct {
 	wrong    map[*snapshot.DeleteFile]*wrongFile         // position delete files whose records get another form
 	gone     map[*snapshot.DeleteFile]*departure         // entries that go
 	watched  map[*snapshot.DataFile]bool                 // data files that the repair rests on without changing them
+	twins    map[string]snapshot.Twin                    // live data files that paths of wrong position delete files almost name
 	restored map[string]*storage.Object                  // older versions of position delete files that cannot be read, by location
 	notes    map[string]string                           // what they are
 	absent   map[string]bool                             // paths that are not live
@@ -176,7 +177,7 @@ func (r *repairer) load(ctx context.Context) error {
 		return err
 	}
 	if len(named) == known {
-		return r.bindDeletes()
+		return r.bindDeletes(ctx)
 	}
 	r.wrong = map[*snapshot.DeleteFile]*wrongFile{}
 	if err := r.read(ctx, named); err != nil {
@@ -185,7 +186,7 @@ func (r *repairer) load(ctx context.Context) error {
 	if err := r.each(func(f *check.Finding) error { return r.pathsOf(ctx, f, named) }); err != nil {
 		return err
 	}
-	return r.bindDeletes()
+	return r.bindDeletes(ctx)
 }
 
 func (r *repairer) read(ctx context.Context, named map[string]bool) error {

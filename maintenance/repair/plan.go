@@ -60,7 +60,7 @@ func (r *repairer) plan(ctx context.Context) (*Report, error) {
 	for _, d := range r.removed() {
 		report.Removed = append(report.Removed, removedOf(d))
 	}
-	report.Manifests = slices.Concat(slices.Sorted(maps.Keys(r.rewrite)), slices.Sorted(maps.Keys(r.corrected)))
+	report.Manifests = append(report.Manifests, slices.Concat(slices.Sorted(maps.Keys(r.rewrite)), slices.Sorted(maps.Keys(r.corrected)))...)
 	report.NeedsConfirmation = class == check.Ask
 	report.Operation = string(operation(class))
 	if r.tags(class) {

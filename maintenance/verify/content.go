@@ -68,7 +68,7 @@ func (c *checker) replaced(after map[string][]*snapshot.DeleteFile) {
 	moved := 0
 	for _, f := range c.found.removed {
 		referenced := f.ReferencedDataFile()
-		if f.FileFormat() != iceberg.PuffinFile || referenced == nil || c.Now.DataFiles[*referenced] == nil || c.Repaired[*referenced] {
+		if snapshot.FormatOf(f) != iceberg.PuffinFile || referenced == nil || c.Now.DataFiles[*referenced] == nil || c.Repaired[*referenced] {
 			continue
 		}
 		moved++
@@ -103,7 +103,7 @@ func (c *checker) coverage(after map[string][]*snapshot.DeleteFile) {
 func (c *checker) lifetime() {
 	retired := map[string]bool{}
 	for _, f := range c.found.removed {
-		if f.FileFormat() == iceberg.PuffinFile {
+		if snapshot.FormatOf(f) == iceberg.PuffinFile {
 			retired[f.FilePath()] = true
 		}
 	}

@@ -211,8 +211,8 @@ func (c *checker) addedEntry(id snapshot.FileID, e iceberg.ManifestEntry, got en
 		c.addedFile(meant, id, f, got)
 		return
 	}
-	if f.FileFormat() != iceberg.PuffinFile || f.ContentType() != iceberg.EntryContentPosDeletes || c.After.Metadata.Version() < 3 {
-		c.differ("B8", "%s, a %s file of %s, was added", idText(id), f.FileFormat(), f.ContentType())
+	if snapshot.FormatOf(f) != iceberg.PuffinFile || f.ContentType() != iceberg.EntryContentPosDeletes || c.After.Metadata.Version() < 3 {
+		c.differ("B8", "%s, a %s file of %s, was added", idText(id), snapshot.FormatOf(f), f.ContentType())
 		return
 	}
 	if c.found.added[id] {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
 // delta counts added and removed delete entries as the snapshot summary does: a deletion vector is one, of the size of
@@ -18,14 +19,14 @@ type delta struct {
 }
 
 func contentSize(f iceberg.DataFile) int64 {
-	if n := f.ContentSizeInBytes(); n != nil && f.FileFormat() == iceberg.PuffinFile {
+	if n := f.ContentSizeInBytes(); n != nil && snapshot.FormatOf(f) == iceberg.PuffinFile {
 		return *n
 	}
 	return f.FileSizeBytes()
 }
 
 func (d *delta) add(f iceberg.DataFile) {
-	if f.FileFormat() == iceberg.PuffinFile {
+	if snapshot.FormatOf(f) == iceberg.PuffinFile {
 		d.addedDVs++
 	} else {
 		d.addedFiles++
@@ -35,7 +36,7 @@ func (d *delta) add(f iceberg.DataFile) {
 }
 
 func (d *delta) remove(f iceberg.DataFile) {
-	if f.FileFormat() == iceberg.PuffinFile {
+	if snapshot.FormatOf(f) == iceberg.PuffinFile {
 		d.removedDVs++
 	} else {
 		d.removedFiles++
