@@ -72,9 +72,10 @@ func (d *Daemon) Run(ctx, abort context.Context) ([]Run, error) {
 		defer d.seek(work)()
 	}
 	defer cancel()
-	ended, running := make(chan struct{}), 0
+	ended, over, running := make(chan struct{}), make(chan struct{}), 0
+	defer close(over)
 	for {
-		running += d.begin(work, ended)
+		running += d.begin(work, ended, over)
 		if running == 0 && d.o.Once {
 			return d.runs(), away
 		}
@@ -131,8 +132,9 @@ func (d *Daemon) pause() time.Duration {
 	return min(max(at.Sub(now), time.Millisecond), longestPause)
 }
 
-// begin starts what may begin now, and returns how many runs that are. Each tells ended when it is over and remembered.
-func (d *Daemon) begin(work context.Context, ended chan<- struct{}) int {
+// begin starts what may begin now, and returns how many runs that are. Each tells ended when it is done and remembered, unless
+// over is closed, after which nobody waits for it.
+func (d *Daemon) begin(work context.Context, ended chan<- struct{}, over <-chan struct{}) int {
 	if work.Err() != nil {
 		return 0
 	}
@@ -143,7 +145,10 @@ func (d *Daemon) begin(work context.Context, ended chan<- struct{}) int {
 	for _, j := range jobs {
 		go func() {
 			d.done(work, j, d.one(work, j, deadline))
-			ended <- struct{}{}
+			select {
+			case ended <- struct{}{}:
+			case <-over:
+			}
 		}()
 	}
 	return len(jobs)

@@ -30,18 +30,18 @@ type Metrics struct {
 // NewMetrics registers all metrics. version is that of the program.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
-		registry:         prometheus.NewRegistry(),
-		runs:             prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_runs_total", Help: "Runs on one table, by action and result."}, []string{"action", "result"}),
-		duration:         prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dvcompactor_run_duration_seconds", Help: "How long runs took.", Buckets: prometheus.ExponentialBuckets(0.1, 4, 9)}, []string{"action"}),
-		conflicts:        prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_commit_conflicts_total", Help: "Commits that lost a race."}),
-		dropped:          prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_files_dropped_by_conflict_total", Help: "Data files left for the next run because their deletes changed meanwhile."}),
-		attempts:         prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dvcompactor_commit_attempts", Help: "Attempts to commit of each run that committed.", Buckets: []float64{1, 2, 3, 5, 10}}),
-		read:             prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_bytes_read_total", Help: "Bytes read from stores."}),
-		written:          prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_bytes_written_total", Help: "Bytes written to stores."}),
-		operations:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operations_total", Help: "Requests to stores, each attempt."}, []string{"op"}),
-		operationsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operation_failures_total", Help: "Requests to stores that failed, but not because an object was not there, or was there already."}, []string{"op"}),
+		registry:          prometheus.NewRegistry(),
+		runs:              prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_runs_total", Help: "Runs on one table, by action and result."}, []string{"action", "result"}),
+		duration:          prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dvcompactor_run_duration_seconds", Help: "How long runs took.", Buckets: prometheus.ExponentialBuckets(0.1, 4, 9)}, []string{"action"}),
+		conflicts:         prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_commit_conflicts_total", Help: "Commits that lost a race."}),
+		dropped:           prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_files_dropped_by_conflict_total", Help: "Data files left for the next run because their deletes changed meanwhile."}),
+		attempts:          prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dvcompactor_commit_attempts", Help: "Attempts to commit of each run that committed.", Buckets: []float64{1, 2, 3, 5, 10}}),
+		read:              prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_bytes_read_total", Help: "Bytes read from stores."}),
+		written:           prometheus.NewCounter(prometheus.CounterOpts{Name: "dvcompactor_bytes_written_total", Help: "Bytes written to stores."}),
+		operations:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operations_total", Help: "Requests to stores, each attempt."}, []string{"op"}),
+		operationsFailed:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dvcompactor_bucket_operation_failures_total", Help: "Requests to stores that failed, but not because an object was not there, or was there already."}, []string{"op"}),
 		operationDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dvcompactor_bucket_operation_duration_seconds", Help: "How long requests to stores took.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"op"}),
-		reloaded:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "dvcompactor_config_last_reload_successful", Help: "Whether the last configuration that was read is in effect."}),
+		reloaded:          prometheus.NewGauge(prometheus.GaugeOpts{Name: "dvcompactor_config_last_reload_successful", Help: "Whether the last configuration that was read is in effect."}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dvcompactor_build_info", Help: "The version of the program.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
@@ -150,7 +150,15 @@ type sample struct {
 // Collect implements prometheus.Collector.
 func (c *tableCollector) Collect(out chan<- prometheus.Metric) {
 	values := map[sample]float64{}
-	for _, s := range c.status().Tables {
+	status := c.status()
+	if !c.label {
+		for _, policy := range status.Policies {
+			for _, desc := range []string{"halted", "paused", "last_success"} {
+				values[sample{desc, [3]string{policy}}] = 0
+			}
+		}
+	}
+	for _, s := range status.Tables {
 		c.table(s, func(desc, more string, v float64, latest bool) {
 			key := sample{desc, [3]string{s.Policy.Name, s.Table, more}}
 			if !c.label {

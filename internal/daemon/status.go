@@ -14,6 +14,7 @@ type Status struct {
 	Stopping bool
 	Healthy  bool
 	Missing  map[string]string // why catalogs cannot be listed, by their names
+	Policies []string          // their names
 	Tables   []State
 }
 
@@ -26,6 +27,9 @@ func (d *Daemon) Status() Status {
 	s.Healthy = d.stopping || d.ticked.IsZero() || now.Sub(d.ticked) < 4*longestPause
 	for name, why := range d.missing {
 		s.Missing[name] = why
+	}
+	for _, p := range d.config.Policies {
+		s.Policies = append(s.Policies, p.Name)
 	}
 	for i := range s.Tables {
 		s.Tables[i].Record.Runs = slices.Clone(s.Tables[i].Record.Runs)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func Overridden(t config.Triggers, properties map[string]string) (config.Trigger
 			continue
 		}
 		least, err := strconv.ParseFloat(text, 64)
-		if err != nil || least < 0 {
+		if err != nil || !(least >= 0 && least <= math.MaxFloat64) { // which NaN is not either
 			odd = append(odd, fmt.Sprintf("table property %s%s is no number: %q", property, name, text))
 			continue
 		}
