@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -118,8 +119,9 @@ func (p *pages) overview(w http.ResponseWriter, r *http.Request) {
 	if page.Page < page.Pages {
 		page.Next = address(page.Query, page.Page+1)
 	}
+	const shown = 120 // characters of a reason; the page of the table has all of it
 	for _, g := range groups[first:last] {
-		page.Rows = append(page.Rows, newRow(g, s.Now))
+		page.Rows = append(page.Rows, newRow(g, s.Now, shown))
 	}
 	p.write(w, http.StatusOK, "overview", page)
 }
@@ -153,7 +155,7 @@ func (p *pages) table(w http.ResponseWriter, r *http.Request) {
 	page := tablePage{frame: p.frame(s, "dvcompactor: "+term.Safe(name)), Name: name}
 	for _, g := range group(s.Tables) {
 		if g.Table == name {
-			page.Found, page.Row, page.More, page.Runs = true, newRow(g, s.Now), g.trends(), g.runs(s.Now)
+			page.Found, page.Row, page.More, page.Runs = true, newRow(g, s.Now, math.MaxInt), g.trends(), g.runs(s.Now)
 		}
 	}
 	code := http.StatusOK

@@ -47,13 +47,17 @@ type job struct {
 	Last                *run
 }
 
-func newRow(g tableGroup, now time.Time) row {
+// newRow makes the row of a table, with no more of each reason than so many characters.
+func newRow(g tableGroup, now time.Time, most int) row {
 	r := row{Table: g.Table, Link: "table?" + url.Values{"name": {g.Table}}.Encode(), Health: g.Health}
 	const shown = 30 // runs in a small picture
 	counted := g.counted(shown)
 	r.DeleteFiles, r.Vectors = newTrend("delete files", counted, deleteFiles), newTrend("deletion vectors", counted, vectors)
 	for _, s := range g.States {
-		r.Reasons = append(r.Reasons, s.reasons()...)
+		for _, why := range s.reasons() {
+			why.Text = term.Cut(why.Text, most)
+			r.Reasons = append(r.Reasons, why)
+		}
 		r.Jobs = append(r.Jobs, newJob(s, now))
 	}
 	return r

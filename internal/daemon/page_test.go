@@ -170,7 +170,7 @@ func TestHowATableStandsIsSaidInWordsWithTheReason(t *testing.T) {
 		"running":       {func(s *State) { s.Running = true }, []Run{merged(1, 1, 1)}, []string{"running", "running now"}},
 		"not run yet":   {nil, nil, []string{"not run yet"}},
 		"left alone":    {nil, []Run{{Result: ResultSkipped, Error: "opted out"}}, []string{"left alone"}},
-		"healthy":       {nil, []Run{merged(120, 1, 24)}, []string{"healthy", "done", "delete files 120 → 1", "2026-12-01 02:00", "11 hours from now"}},
+		"healthy":       {nil, []Run{merged(120, 1, 24)}, []string{"healthy", "done", "120 → 1", "2026-12-01 02:00", "11 hours from now"}},
 		"waits":         {func(s *State) { s.Next = pageTime }, []Run{merged(120, 1, 24)}, []string{"due, waits for its turn"}},
 		"never":         {func(s *State) { s.Next = time.Time{} }, []Run{merged(120, 1, 24)}, []string{"never"}},
 		"failed before": {nil, []Run{{Result: ResultFailed, Error: "gone"}, merged(2, 1, 1)}, []string{"healthy"}},
@@ -212,7 +212,7 @@ func TestNamesAndErrorsAreTextAndNothingElse(t *testing.T) {
 		page := look(t, h, "/")
 		assert.Empty(t, page.all("script"))
 		assert.Empty(t, page.all("img"))
-		link := page.all("th")[7].all("a")[0].attr("href")
+		link := page.all("th")[6].all("a")[0].attr("href")
 		body, code := get(t, h, link)
 		assert.Equal(t, http.StatusOK, code, "%q leads to the page of the table", link)
 		assert.NotContains(t, body, "<script")
