@@ -34,7 +34,7 @@ func (d *Daemon) Handler(o HandlerOptions) http.Handler {
 		answer(w, true, "reloaded")
 	})
 	open.Handle("/", authorised(o.Token, closed))
-	return secured(open)
+	return secured(http.NewCrossOriginProtection().Handler(open))
 }
 
 func answer(w http.ResponseWriter, ok bool, what string) {

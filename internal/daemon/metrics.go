@@ -129,7 +129,7 @@ func tableDescs(label bool) map[string]*prometheus.Desc {
 		"puffin_files": desc("puffin_files", "Puffin files after the last run."),
 		"dv_blobs":     desc("dv_blobs", "Live deletion vectors after the last run."),
 		"deleted_rows": desc("deleted_rows", "Deleted rows after the last run."),
-		"pending":      desc("plan_pending_files", "Delete files of tables of which the last run was not yet, or found too few."),
+		"pending":      desc("plan_pending_files", "Delete files that the last run of the table could have merged or written anew, and did not: no trigger fired, or it failed."),
 		"corrupt":      desc("corrupt_dvs", "Findings of the last check, by issue.", "issue"),
 	}
 }
@@ -198,6 +198,7 @@ func (c *tableCollector) table(s State, tell func(desc, more string, v float64, 
 		}
 		return
 	}
+	tell("pending", "", float64(last.Pending), false)
 	counts := last.After
 	if counts == nil {
 		counts = last.Before
@@ -210,9 +211,6 @@ func (c *tableCollector) table(s State, tell func(desc, more string, v float64, 
 	tell("dv_blobs", "", float64(counts.DeletionVectors), false)
 	tell("puffin_files", "", float64(counts.PuffinFiles), false)
 	tell("deleted_rows", "", float64(counts.DeletedRows), false)
-	if !last.Committed {
-		tell("pending", "", float64(counts.PositionDeleteFiles+counts.PuffinFiles), false)
-	}
 }
 
 // last returns the newest run, nil before the first.

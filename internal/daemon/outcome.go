@@ -47,6 +47,7 @@ type Run struct {
 	After          *maintenance.Counts `json:"after,omitempty"`
 	Attempts       int                 `json:"attempts,omitempty"`
 	Dropped        int                 `json:"dropped,omitempty"`  // data files that a conflict left for the next run
+	Pending        int                 `json:"pending_files"`      // delete files that were there to be merged or written anew, and still are
 	Findings       map[string]int      `json:"findings,omitempty"` // of a check, by issue
 	Bytes          int64               `json:"bytes"`              // read and written
 	Requests       int64               `json:"requests"`

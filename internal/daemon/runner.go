@@ -143,7 +143,7 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 	r, err := maintenance.RunIf(ctx, cat, loaded.Identifier, o, func(p *maintenance.Plan) error {
 		run.Before = &p.Before
 		m := p.Measure()
-		run.Measures = &m
+		run.Measures, run.Pending = &m, pending(p)
 		triggers, odd := Overridden(j.Policy.Triggers, loaded.Metadata.Properties())
 		fires, why := Fires(triggers, m)
 		run.Why = strings.Join(append(odd, why), "; ")
@@ -162,6 +162,15 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 	return err
 }
 
+// pending is the number of delete files that a plan is about.
+func pending(p *maintenance.Plan) int {
+	n := len(p.Puffins)
+	for _, part := range p.Partitions {
+		n += part.PositionDeleteFiles
+	}
+	return n
+}
+
 // leaseName is what a branch is called in the name of an object.
 func leaseName(ref string) string {
 	return strings.Map(func(c rune) rune {
@@ -177,7 +186,9 @@ func (r *Run) report(done *maintenance.Report) {
 	r.PlanID, r.SnapshotBefore, r.SnapshotAfter, r.Committed = done.PlanID, done.SnapshotBefore, done.SnapshotAfter, done.Committed
 	r.Digest, r.Attempts, r.Dropped = done.DigestAfter, done.Attempts, len(done.Dropped)
 	r.Before, r.After = &done.Before, &done.After
-	if !done.Committed {
+	if done.Committed {
+		r.Pending = 0
+	} else {
 		r.Result = ResultNothing
 	}
 	r.spend(done.Requests)
