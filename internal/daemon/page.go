@@ -119,7 +119,7 @@ func (p *pages) overview(w http.ResponseWriter, r *http.Request) {
 	if page.Page < page.Pages {
 		page.Next = address(page.Query, page.Page+1)
 	}
-	const shown = 120 // characters of a reason; the page of the table has all of it
+	const shown = 200 // characters of a reason; the page of the table has all of it
 	for _, g := range groups[first:last] {
 		page.Rows = append(page.Rows, newRow(g, s.Now, shown))
 	}

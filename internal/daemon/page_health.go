@@ -91,7 +91,7 @@ func (s *State) reasons() []reason {
 	var out []reason
 	add := func(h health, text, advice string) {
 		if text != "" {
-			out = append(out, reason{h, text, advice})
+			out = append(out, reason{h, s.Policy.Name, text, advice})
 		}
 	}
 	add(healthHalted, s.Record.Halted, "A safety check refused. The table is left alone until somebody looks at it and calls dvcompactor resume.")
@@ -113,8 +113,25 @@ func (s *State) reasons() []reason {
 // reason is why a table has a problem.
 type reason struct {
 	Health health
+	Policy string // or several, whose runs have it
 	Text   string
 	Advice string
+}
+
+// reasons are those of all runs on the table. What holds up both its maintenance and its check is said once.
+func (g *tableGroup) reasons() []reason {
+	var out []reason
+	for i := range g.States {
+		for _, r := range g.States[i].reasons() {
+			at := slices.IndexFunc(out, func(o reason) bool { return o.Health == r.Health && o.Text == r.Text })
+			if at < 0 {
+				out = append(out, r)
+			} else {
+				out[at].Policy += ", " + r.Policy
+			}
+		}
+	}
+	return out
 }
 
 // findings are what a check found, as words.

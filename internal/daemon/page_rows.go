@@ -53,11 +53,11 @@ func newRow(g tableGroup, now time.Time, most int) row {
 	const shown = 30 // runs in a small picture
 	counted := g.counted(shown)
 	r.DeleteFiles, r.Vectors = newTrend("delete files", counted, deleteFiles), newTrend("deletion vectors", counted, vectors)
+	for _, why := range g.reasons() {
+		why.Text = term.Cut(why.Text, most)
+		r.Reasons = append(r.Reasons, why)
+	}
 	for _, s := range g.States {
-		for _, why := range s.reasons() {
-			why.Text = term.Cut(why.Text, most)
-			r.Reasons = append(r.Reasons, why)
-		}
 		r.Jobs = append(r.Jobs, newJob(s, now))
 	}
 	return r
@@ -107,6 +107,21 @@ func newRun(r Run, now time.Time) run {
 		out.Snapshot = itoa64(*r.SnapshotAfter)
 	}
 	return out
+}
+
+// Word is the result for people.
+func (r Result) Word() string {
+	switch r {
+	case ResultNothing:
+		return "nothing to do"
+	case ResultSkipped:
+		return "left alone"
+	case ResultLocked:
+		return "left to another daemon"
+	case ResultConflict:
+		return "lost every race"
+	}
+	return string(r)
 }
 
 // change writes what a run made of a number, or the number when it is the same after it.

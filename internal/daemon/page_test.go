@@ -187,6 +187,16 @@ func TestHowATableStandsIsSaidInWordsWithTheReason(t *testing.T) {
 	}
 }
 
+func TestWhatHoldsUpMaintenanceAndCheckIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	a, b, c := maintained("l.db.t"), checked("l.db.t"), checked("l.db.u")
+	a.Record.Paused, b.Record.Paused, c.Record.Paused = "backfill", "backfill", "other"
+	rows := look(t, site(Status{Tables: []State{a, b, c}}), "/").all("tr")
+	assert.Equal(t, 1, strings.Count(rows[1].text(), "backfill"))
+	assert.Contains(t, rows[1].text(), "(nightly, weekly-check)")
+	assert.NotContains(t, rows[2].text(), "nightly")
+}
+
 func TestATableStaysDamagedUntilAnotherCheckComesToItsEnd(t *testing.T) {
 	t.Parallel()
 	damaged := []Run{found(map[string]int{"dv-duplicate": 2, "dv-misbound": 1}), {Result: ResultFailed, Error: "store away"}}
