@@ -46,7 +46,8 @@ func answer(w http.ResponseWriter, ok bool, what string) {
 	_, _ = w.Write([]byte(what + "\n")) // whoever asked went away
 }
 
-// authorised asks for a bearer token. Tokens are compared by their hashes, in a time that says nothing about them.
+// authorised asks for a bearer token, or, of browsers that come to read, for the token as the password of any user. Tokens are
+// compared by their hashes, in a time that says nothing about them.
 func authorised(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
@@ -54,9 +55,13 @@ func authorised(token string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if _, password, basic := r.BasicAuth(); basic && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			sent, is = password, true
+		}
 		got := sha256.Sum256([]byte(sent))
 		if !is || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Add("WWW-Authenticate", `Basic realm="dvcompactor: the token as password"`)
 			http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
 			return
 		}

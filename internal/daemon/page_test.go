@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"encoding/xml"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -245,84 +244,6 @@ func TestCharactersThatTurnTextAroundAreShownAsWhatTheyAre(t *testing.T) {
 	assert.Equal(t, []string{`l.db.\xe2\x80\xaegnp.t`}, page.tables())
 }
 
-// many are tables with as many runs as are remembered of each.
-func many(n int) []State {
-	var out []State
-	for i := range n {
-		name := fmt.Sprintf("lake.namespace_%02d.table_%05d", i%50, i)
-		var runs, checks []Run
-		for k := range maxRuns {
-			runs = append(runs, merged(1000+k*i%977, 10, 20+k))
-			checks = append(checks, found(map[string]int{}))
-		}
-		out = append(out, maintained(name, runs...), checked(name, checks...))
-	}
-	return out
-}
-
-func TestThousandsOfTablesAreOnPagesOfTwoHundredThatLinksLeadThrough(t *testing.T) {
-	t.Parallel()
-	const tables, most = 5000, 1 << 20
-	h := site(Status{Tables: many(tables)})
-	seen := map[string]bool{}
-	pages := 0
-	for address := "/"; address != ""; pages++ {
-		body, code := get(t, h, address)
-		require.Equal(t, http.StatusOK, code)
-		assert.Less(t, len(body), most, address)
-		page := look(t, h, address)
-		address = ""
-		for _, name := range page.tables() {
-			assert.False(t, seen[name], name)
-			seen[name] = true
-		}
-		for _, a := range page.all("a") {
-			if a.attr("rel") == "next" {
-				address = a.attr("href")
-			}
-		}
-	}
-	assert.Len(t, seen, tables)
-	assert.Equal(t, tables/perPage, pages)
-	assert.Contains(t, look(t, h, "/?page=25").text(), "4,801 to 5,000 of 5,000 tables")
-}
-
-func TestAPageThatIsNotThereIsTheNearestOne(t *testing.T) {
-	t.Parallel()
-	h := site(Status{Tables: many(201)})
-	for address, want := range map[string]string{"/?page=0": "Page 1 of 2", "/?page=x": "Page 1 of 2", "/?page=99": "Page 2 of 2", "/?page=-5": "Page 1 of 2", "/?page=99999999999999999999": "Page 1 of 2"} {
-		assert.Contains(t, look(t, h, address).text(), want, address)
-	}
-}
-
-func TestTheFilterGoesByNamePolicyAndHealth(t *testing.T) {
-	t.Parallel()
-	paused := maintained("prod.sales.orders")
-	paused.Record.Paused = "backfill"
-	h := site(Status{Tables: []State{maintained("prod.hr.people", merged(1, 1, 1)), checked("prod.hr.people"), maintained("prod.sales.items", merged(1, 1, 1)), paused}})
-	for query, want := range map[string][]string{
-		"SALES": {"prod.sales.orders", "prod.sales.items"}, "weekly": {"prod.hr.people"}, "paused": {"prod.sales.orders"}, " people ": {"prod.hr.people"},
-		"healthy": {"prod.hr.people", "prod.sales.items"}, "": {"prod.sales.orders", "prod.hr.people", "prod.sales.items"}, "nowhere": nil,
-	} {
-		page := look(t, h, "/?q="+url.QueryEscape(query))
-		assert.Equal(t, want, page.tables(), query)
-		assert.Equal(t, query, page.all("input")[0].attr("value"))
-	}
-	assert.Contains(t, look(t, h, "/?q=nowhere").text(), "No table matches")
-}
-
-func TestAFilterStaysWhenPagesAreTurned(t *testing.T) {
-	t.Parallel()
-	page := look(t, site(Status{Tables: many(450)}), "/?q=table_&page=2")
-	var links []string
-	for _, a := range page.all("a") {
-		if a.attr("rel") != "" {
-			links = append(links, a.attr("rel")+" "+a.attr("href"))
-		}
-	}
-	assert.Equal(t, []string{"prev ./?q=table_", "next ./?page=3&q=table_"}, links)
-}
-
 func TestWithoutTablesThePageSaysWhy(t *testing.T) {
 	t.Parallel()
 	starting := Status{Now: pageTime, Healthy: true}
@@ -367,14 +288,4 @@ func TestThePageOfATableHasEveryRunWhatItChangedAndWhy(t *testing.T) {
 	_, code := get(t, h, "/table?name=l.db.other")
 	assert.Equal(t, http.StatusNotFound, code)
 	assert.Contains(t, look(t, h, "/table?name=l.db.other").text(), "There is no such table")
-}
-
-func BenchmarkPageOfFiveThousandTables(b *testing.B) {
-	h := site(Status{Tables: many(5000)})
-	b.ReportAllocs()
-	for b.Loop() {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-		b.ReportMetric(float64(w.Body.Len()), "B/page")
-	}
 }

@@ -20,7 +20,6 @@ const (
 type trend struct {
 	What   string
 	Points string // of the line, empty when nothing was counted
-	X, Y   int    // the end of the line
 	Latest string
 	Text   string // what the line shows, for those who do not see it
 }
@@ -41,7 +40,7 @@ func newTrend(what string, runs []Run, pick counter) trend {
 		}
 		values = append(values, before, after)
 	}
-	t.Points, t.X, t.Y = line(values)
+	t.Points = line(values)
 	last := values[len(values)-1]
 	t.Latest = term.Count(last)
 	t.Text = fmt.Sprintf("%s before the first of %s, %s after the last, %s at most", term.Count(first), term.Plural(int64(len(runs)), "run", "runs"), t.Latest, term.Count(highest(values)))
@@ -49,19 +48,19 @@ func newTrend(what string, runs []Run, pick counter) trend {
 }
 
 // line places values: the first at the left edge, then two at each place.
-func line(values []int64) (points string, x, y int) {
+func line(values []int64) string {
 	most := max(highest(values), 1)
 	places := len(values) / 2
 	var b strings.Builder
 	for i, v := range values {
-		x = trendMargin + (i+1)/2*(trendWidth-2*trendMargin)/places
-		y = trendHeight - trendMargin - int(float64(v)/float64(most)*(trendHeight-2*trendMargin))
+		x := trendMargin + (i+1)/2*(trendWidth-2*trendMargin)/places
+		y := trendHeight - trendMargin - int(float64(v)/float64(most)*(trendHeight-2*trendMargin))
 		if i > 0 {
 			b.WriteByte(' ')
 		}
 		b.WriteString(strconv.Itoa(x) + "," + strconv.Itoa(y))
 	}
-	return b.String(), x, y
+	return b.String()
 }
 
 func highest(values []int64) (most int64) {

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -18,7 +17,8 @@ type Status struct {
 	Tables   []State
 }
 
-// Status returns how the daemon stands.
+// Status returns how the daemon stands. It shares the runs of the roster, which only ever appends to them: copies of those of
+// thousands of tables would cost hundreds of megabytes each time that somebody asks.
 func (d *Daemon) Status() Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -30,9 +30,6 @@ func (d *Daemon) Status() Status {
 	}
 	for _, p := range d.config.Policies {
 		s.Policies = append(s.Policies, p.Name)
-	}
-	for i := range s.Tables {
-		s.Tables[i].Record.Runs = slices.Clone(s.Tables[i].Record.Runs)
 	}
 	return s
 }
