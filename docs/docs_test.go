@@ -18,8 +18,10 @@ import (
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
+	"github.com/dvcompactor/dvcompactor/internal/cli/serve"
 	"github.com/dvcompactor/dvcompactor/internal/cli/settings"
 	"github.com/dvcompactor/dvcompactor/internal/cli/tour"
+	"github.com/dvcompactor/dvcompactor/internal/daemon"
 	"github.com/dvcompactor/dvcompactor/internal/inspect"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/repair"
@@ -56,7 +58,7 @@ func TestEveryFieldOfADocumentIsDescribed(t *testing.T) {
 	text := read(t, "docs/json.md")
 	for _, doc := range []any{
 		document.Run{}, document.Plan{}, document.List{}, document.Skipped{}, document.Failed{}, document.Error{},
-		document.Check{}, document.Repair{}, inspect.File{}, inspect.Vector{}, inspect.Table{}, settings.Result{}, tour.Document{},
+		document.Check{}, document.Repair{}, inspect.File{}, inspect.Vector{}, inspect.Table{}, settings.Result{}, tour.Document{}, daemon.StatusDocument{}, serve.Blocked{},
 	} {
 		for _, name := range fields(reflect.TypeOf(doc)) {
 			described := regexp.MustCompile("`([a-z]+(\\[\\])?\\.)?" + name + "[`.[]")

@@ -19,7 +19,7 @@ func newConfigCheck(e env) *cobra.Command {
 		Use:   "check",
 		Short: "Say every mistake in the configuration",
 		Long: paragraphs(
-			"Reads the configuration and says every mistake in it with its line. With --connect it also asks every catalog for its tables."),
+			"Reads the configuration and says every mistake in it with its line. With --connect it also asks every catalog for its tables, and says how many each policy takes."),
 		Args: cobra.NoArgs,
 	}
 	source, output := sourceFlags(cmd, e), newOutputFlags(cmd, e)

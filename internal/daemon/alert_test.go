@@ -110,7 +110,10 @@ func TestAPauseAfterFailuresIsToldOnce(t *testing.T) {
 
 func TestTheAddressOfAWebhookIsInNoLog(t *testing.T) {
 	t.Parallel()
-	moved := newHook(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Location", "/hunter2"); w.WriteHeader(http.StatusFound) })
+	moved := newHook(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "/hunter2")
+		w.WriteHeader(http.StatusFound)
+	})
 	refusing := newHook(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	gone := newHook(t, fine)
 	gone.Close()

@@ -130,7 +130,7 @@ func tableDescs(label bool) map[string]*prometheus.Desc {
 		"dv_blobs":     desc("dv_blobs", "Live deletion vectors after the last run."),
 		"deleted_rows": desc("deleted_rows", "Deleted rows after the last run."),
 		"pending":      desc("plan_pending_files", "Delete files that the last run of the table could have merged or written anew, and did not: no trigger fired, or it failed."),
-		"corrupt":      desc("corrupt_dvs", "Findings of the last check, by issue.", "issue"),
+		"corrupt":      desc("corrupt_dvs", "Findings that are damage, by issue: of the last check, and of those before that read other parts of the table.", "issue"),
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *tableCollector) table(s State, tell func(desc, more string, v float64, 
 		return
 	}
 	if s.Check {
-		for issue, n := range last.Findings {
+		for issue, n := range s.found() {
 			tell("corrupt", issue, float64(n), false)
 		}
 		return

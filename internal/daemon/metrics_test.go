@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -131,6 +134,30 @@ func TestATableHasItsSeriesByName(t *testing.T) {
 	}
 }
 
+func TestDamageInOnePartOfATableIsKnownUntilThatPartWasReadAgain(t *testing.T) {
+	t.Parallel()
+	began := time.Unix(0, 0)
+	checked := func(days int, r Result, n int) Run {
+		run := Run{Started: began.AddDate(0, 0, days), Result: r}
+		if n > 0 {
+			run.Findings = map[string]int{"dv-corrupt": n}
+		}
+		return run
+	}
+	runs := []Run{checked(0, ResultDamaged, 7), checked(1, ResultDamaged, 2), checked(2, ResultDone, 0), checked(3, ResultDone, 0), checked(4, ResultFailed, 0)}
+	for _, c := range []struct {
+		subset string
+		want   map[string]int
+	}{
+		{"", map[string]int{}}, {"1/3", map[string]int{}}, {"33%", map[string]int{"dv-corrupt": 2}}, {"25%", map[string]int{"dv-corrupt": 7}}, {"50%", map[string]int{}},
+	} {
+		s := State{Policy: &config.Policy{Subset: c.subset}, Record: Record{Runs: runs}}
+		assert.Equal(t, c.want, s.found(), c.subset)
+	}
+	s := State{Policy: &config.Policy{}, Record: Record{Runs: runs[:2]}}
+	assert.Equal(t, map[string]int{"dv-corrupt": 2}, s.found())
+}
+
 func TestWithoutTheTableLabelThereAreSumsByPolicy(t *testing.T) {
 	t.Parallel()
 	m := newMetrics()
@@ -151,6 +178,12 @@ func TestNoMetricIsMissingAndNoneIsUndocumented(t *testing.T) {
 	m := newMetrics()
 	require.NoError(t, m.Tables(standingStatus, true))
 	got := names(scrape(t, m))
+	text, err := os.ReadFile(filepath.Join(testlake.Root(t), "docs", "daemon.md"))
+	require.NoError(t, err)
+	for _, name := range got {
+		name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
+		assert.Contains(t, string(text), "`"+name+"`", "docs/daemon.md should describe it")
+	}
 	for _, name := range []string{
 		"runs_total", "run_duration_seconds_bucket", "last_success_timestamp_seconds", "halted", "paused", "commit_conflicts_total", "commit_attempts_bucket", "files_dropped_by_conflict_total",
 		"delete_files", "puffin_files", "dv_blobs", "deleted_rows", "plan_pending_files", "bytes_read_total", "bytes_written_total", "corrupt_dvs", "bucket_operations_total",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/maintenance/check"
 )
 
 // State is how a key stands.
@@ -37,6 +38,32 @@ func (r *Roster) Held(now time.Time) []State {
 	for _, s := range r.States() {
 		if e := r.entries[s.Key]; s.Record.Blocked() != "" && !e.due.IsZero() && !e.due.After(now) {
 			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// found returns the damage that is known of a table by issue: that of the last check that came to its end. When each check
+// reads a part of the table only, it is the most that one of a whole round found.
+func (s *State) found() map[string]int {
+	const day = 24 * time.Hour
+	var round time.Duration
+	if part, err := check.ParseSubset(s.Policy.Subset); err == nil && part.Index == 0 {
+		round = time.Duration(part.Of)*day - day/2
+	}
+	out := map[string]int{}
+	var newest time.Time
+	for _, run := range slices.Backward(s.Record.Runs) {
+		if run.Result != ResultDone && run.Result != ResultDamaged {
+			continue
+		}
+		if newest.IsZero() {
+			newest = run.Started
+		} else if newest.Sub(run.Started) >= max(round, 1) {
+			break
+		}
+		for issue, n := range run.Findings {
+			out[issue] = max(out[issue], n)
 		}
 	}
 	return out

@@ -24,7 +24,18 @@ type Plan struct {
 	*maintenance.Plan
 	SnapshotAfter *int64 `json:"snapshot_after"` // always null
 	Committed     bool   `json:"committed"`      // always false
+	// Policy is what a daemon would do about the table; nil when the configuration has no policies.
+	Policy *Policy `json:"policy,omitempty"`
 	*Failure
+}
+
+// Policy is the policy for the maintenance of a table.
+type Policy struct {
+	Name string `json:"name"` // empty when none takes the table
+	Why  string `json:"why"`
+	// Fires says whether a daemon would carry out the plan when the table is due, and Trigger why or by how much not.
+	Fires   bool   `json:"fires"`
+	Trigger string `json:"trigger"`
 }
 
 // Failure is why a run failed.
@@ -73,9 +84,9 @@ func NewRun(r *maintenance.Report, err error) Run {
 	return doc
 }
 
-// NewPlan makes the document of a plan. err is why it cannot be carried out as it is, or nil.
-func NewPlan(p *maintenance.Plan, err error) Plan {
-	return Plan{Plan: p, Failure: NewFailure(err, false)}
+// NewPlan makes the document of a plan. policy may be nil. err is why it cannot be carried out as it is, or nil.
+func NewPlan(p *maintenance.Plan, policy *Policy, err error) Plan {
+	return Plan{Plan: p, Policy: policy, Failure: NewFailure(err, false)}
 }
 
 // NewFailure makes the failure of an error, nil for nil.

@@ -40,7 +40,7 @@ func TestDocuments(t *testing.T) {
 	for name, doc := range map[string]any{
 		"run":        NewRun(report(), nil),
 		"run-failed": NewRun(&maintenance.Report{Table: "prod.sales.orders"}, maintenance.ErrConflicts),
-		"plan":       NewPlan(plan, nil),
+		"plan":       NewPlan(plan, &Policy{Name: "nightly", Why: "policy nightly: prod.* matches", Trigger: "min_puffin_files 1 < 50"}, nil),
 		"error":      Error{NewFailure(refused, false)},
 		"list": List{
 			Tables: []any{NewRun(report(), nil)}, Skipped: []Skipped{{Table: "prod.sales.private", Reason: "its property dvcompactor.enabled is false"}},
@@ -64,7 +64,7 @@ func TestEveryDocumentSaysWhetherItCommitted(t *testing.T) {
 	assert.Equal(t, true, committedIn(t, NewRun(report(), maintenance.ErrVerify)), "it did, although the run failed")
 	assert.Equal(t, false, committedIn(t, NewRun(&maintenance.Report{}, maintenance.ErrConflicts)))
 	assert.Nil(t, committedIn(t, NewRun(&maintenance.Report{}, unknown)), "nobody knows")
-	assert.Equal(t, false, committedIn(t, NewPlan(&maintenance.Plan{}, nil)))
+	assert.Equal(t, false, committedIn(t, NewPlan(&maintenance.Plan{}, nil, nil)))
 	assert.Equal(t, false, committedIn(t, Failed{Failure: NewFailure(maintenance.ErrStale, false)}))
 	assert.Equal(t, false, committedIn(t, Error{NewFailure(errors.New("x"), false)}))
 	assert.Equal(t, false, committedIn(t, List{}))
@@ -75,12 +75,15 @@ func savedPlan(table string) *maintenance.Plan {
 }
 
 func TestSavedPlansComeBack(t *testing.T) {
-	one := text(t, NewPlan(savedPlan("prod.a.b"), nil))
+	one := text(t, NewPlan(savedPlan("prod.a.b"), nil, nil))
 	plans, err := ReadPlans([]byte(one))
 	require.NoError(t, err)
 	assert.Equal(t, []*maintenance.Plan{savedPlan("prod.a.b")}, plans)
+	plans, err = ReadPlans([]byte(text(t, NewPlan(savedPlan("prod.a.b"), &Policy{Name: "nightly"}, nil))))
+	require.NoError(t, err)
+	assert.Equal(t, []*maintenance.Plan{savedPlan("prod.a.b")}, plans, "which policy there was is not a part of what is to be done")
 
-	list := text(t, List{Tables: []any{NewPlan(savedPlan("prod.a.b"), nil), NewPlan(savedPlan("prod.a.c"), nil)}, Skipped: []Skipped{}, Failed: []any{}})
+	list := text(t, List{Tables: []any{NewPlan(savedPlan("prod.a.b"), nil, nil), NewPlan(savedPlan("prod.a.c"), nil, nil)}, Skipped: []Skipped{}, Failed: []any{}})
 	plans, err = ReadPlans([]byte(list))
 	require.NoError(t, err)
 	assert.Len(t, plans, 2)
@@ -88,7 +91,7 @@ func TestSavedPlansComeBack(t *testing.T) {
 }
 
 func TestWhatIsNotAPlanIsRefused(t *testing.T) {
-	good := text(t, NewPlan(savedPlan("prod.a.b"), nil))
+	good := text(t, NewPlan(savedPlan("prod.a.b"), nil, nil))
 	for name, c := range map[string]struct{ text, want string }{
 		"not JSON":              {"plan", "not a plan"},
 		"empty":                 {"", "not a plan"},
@@ -97,7 +100,7 @@ func TestWhatIsNotAPlanIsRefused(t *testing.T) {
 		"a field of the future": {strings.Replace(good, `"ref"`, `"where": "x", "ref"`, 1), "unknown field"},
 		"no fingerprint":        {strings.Replace(good, `"fingerprint": "f"`, `"fingerprint": ""`, 1), "want table, ref"},
 		"another action":        {strings.Replace(good, `"action": "compact"`, `"action": "explode"`, 1), `action "explode"`},
-		"a failed plan":         {text(t, NewPlan(savedPlan("prod.a.b"), errors.New("no way"))), "no way"},
+		"a failed plan":         {text(t, NewPlan(savedPlan("prod.a.b"), nil, errors.New("no way"))), "no way"},
 		"a list with failures":  {`{"tables": [], "failed": [{"table": "x"}]}`, "not complete"},
 	} {
 		t.Run(name, func(t *testing.T) {

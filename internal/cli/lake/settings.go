@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
@@ -15,6 +16,8 @@ type Settings struct {
 	Mounts   []storage.Mount
 	Retries  storage.RetryOptions // of requests to a store
 	Defaults Defaults
+	// PolicyFor finds the policy of a table, see [config.Config.PolicyFor]; nil when the configuration has none.
+	PolicyFor func(table string, check bool) (*config.Policy, string)
 	// Observe, if set, is told of every request to a store: see [storage.Options.Observe].
 	Observe func(op storage.Op, took time.Duration, err error)
 }

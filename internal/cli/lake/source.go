@@ -73,6 +73,9 @@ func NewSettings(c *config.Config) Settings {
 	for _, m := range c.Storage {
 		s.Mounts = append(s.Mounts, storage.Mount{Prefix: m.Prefix, URL: m.URL})
 	}
+	if len(c.Policies) > 0 {
+		s.PolicyFor = c.PolicyFor
+	}
 	d := c.Defaults
 	s.Retries = storage.RetryOptions{Attempts: d.Retries.RequestAttempts, BaseDelay: d.Retries.BaseDelay, MaxDelay: d.Retries.MaxDelay}
 	for name, entry := range c.Catalogs {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
@@ -13,6 +14,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
 	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
+	"github.com/dvcompactor/dvcompactor/internal/daemon"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"go.uber.org/zap"
 )
@@ -45,12 +47,12 @@ func Plan(ctx context.Context, o PlanOptions) error {
 	work := false
 	j := &job{Output: o.Output, lake: o.Lake, ref: o.Run.Ref, list: several(o.Tables)}
 	j.run = func(ctx context.Context, cat catalog.Catalog, t lake.Target) result {
-		p, err := makePlan(ctx, cat, t, o.Run)
+		p, loaded, err := makePlan(ctx, cat, t, o.Run)
 		if err != nil {
 			return result{err: err}
 		}
 		work = work || p.Work
-		return planned(o.Output, p, nil)
+		return planned(o.Output, p, policyFor(o.Lake.Settings(), t.Name(), p, loaded), nil)
 	}
 	j.save = func(doc any) error { return o.save(ctx, doc) }
 	err = j.all(ctx, targets)
@@ -100,16 +102,34 @@ func (o *PlanOptions) save(ctx context.Context, doc any) error {
 	return nil
 }
 
-func planned(o Output, p *maintenance.Plan, err error) result {
+func planned(o Output, p *maintenance.Plan, policy *document.Policy, err error) result {
 	o.Log.Info("plan made", zap.String(logs.Table, p.Table), zap.String(logs.Ref, p.Ref), zap.String(logs.Action, string(p.Action)),
 		zap.String(logs.PlanID, p.PlanID), zap.Bool(logs.Work, p.Work), zap.Int(logs.Skipped, len(p.Skipped)))
-	return result{doc: document.NewPlan(p, err), err: err, text: func(w io.Writer) error { return show.Plan(w, o.Style, p, err) }}
+	return result{doc: document.NewPlan(p, policy, err), err: err, text: func(w io.Writer) error { return show.Plan(w, o.Style, p, policy, err) }}
 }
 
-func makePlan(ctx context.Context, cat catalog.Catalog, t lake.Target, o maintenance.Options) (*maintenance.Plan, error) {
+func makePlan(ctx context.Context, cat catalog.Catalog, t lake.Target, o maintenance.Options) (*maintenance.Plan, *catalog.Table, error) {
 	loaded, err := cat.Load(ctx, t.Identifier)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return maintenance.MakePlan(ctx, loaded, o)
+	p, err := maintenance.MakePlan(ctx, loaded, o)
+	return p, loaded, err
+}
+
+// policyFor says what a daemon would do about a table, nil when the configuration has no policies.
+func policyFor(s lake.Settings, table string, p *maintenance.Plan, loaded *catalog.Table) *document.Policy {
+	if s.PolicyFor == nil {
+		return nil
+	}
+	policy, why := s.PolicyFor(table, false)
+	out := &document.Policy{Why: why}
+	if policy == nil {
+		return out
+	}
+	out.Name = policy.Name
+	triggers, odd := daemon.Overridden(policy.Triggers, loaded.Metadata.Properties())
+	out.Fires, out.Trigger = daemon.Fires(triggers, p.Measure())
+	out.Trigger = strings.Join(append(odd, out.Trigger), "; ")
+	return out
 }

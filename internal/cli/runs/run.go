@@ -101,9 +101,9 @@ func needsUpgrade(table string, action maintenance.Action, skipped []maintenance
 
 // dry tells what a run would do.
 func (o *Options) dry(ctx context.Context, cat catalog.Catalog, t lake.Target) result {
-	p, err := makePlan(ctx, cat, t, o.Run)
+	p, _, err := makePlan(ctx, cat, t, o.Run)
 	if err != nil {
 		return result{err: err}
 	}
-	return planned(o.Output, p, needsUpgrade(p.Table, p.Action, p.Skipped))
+	return planned(o.Output, p, nil, needsUpgrade(p.Table, p.Action, p.Skipped))
 }

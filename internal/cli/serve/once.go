@@ -14,9 +14,9 @@ func (s *server) once(ctx context.Context) error {
 	done, err := s.daemon.Run(ctx, context.WithoutCancel(ctx))
 	printed := printStatus(s.Output, s.daemon.Status().Document(s.Version))
 	if cause := context.Cause(ctx); cause != nil {
-		return errors.Join(cause, err, printed)
+		return told(printed, errors.Join(cause, err))
 	}
-	return errors.Join(verdict(done, err), printed)
+	return told(printed, verdict(done, err))
 }
 
 // verdict makes one error of the runs of a daemon that ran once. away says which tables could not be looked at.

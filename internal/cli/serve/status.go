@@ -41,14 +41,21 @@ func Status(ctx context.Context, o StatusOptions) error {
 	}
 	d := daemon.New(daemon.Options{Config: l.config, Catalogs: l.config.CatalogNames(), List: list, States: states, Log: o.Log, Now: o.Now})
 	status, err := d.Look(ctx)
-	printed := printStatus(o.Output, status.Document(o.Version))
-	switch {
-	case err != nil && len(status.Missing) < len(l.config.Catalogs):
-		err = &exit.Error{Code: exit.Partial, Err: err}
-	case err == nil && len(names) > 0 && len(status.Tables) == 0:
-		err = exit.With(exit.NotFound, errors.New("no table of that name has a policy"))
+	if err == nil && len(names) > 0 && len(status.Tables) == 0 {
+		return exit.With(exit.NotFound, errors.New("no table of that name has a policy"))
 	}
-	return errors.Join(exit.Interruption(ctx, err), printed)
+	if err != nil && len(status.Missing) < len(l.config.Catalogs) {
+		err = exit.With(exit.Partial, err)
+	}
+	return told(printStatus(o.Output, status.Document(o.Version)), exit.Interruption(ctx, err))
+}
+
+// told marks an error as one that the result tells of, unless that could not be printed.
+func told(printed, err error) error {
+	if printed != nil {
+		return errors.Join(err, printed)
+	}
+	return exit.Reported(err)
 }
 
 // printStatus prints a status in the form that is asked for.

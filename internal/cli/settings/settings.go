@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
@@ -22,6 +23,7 @@ type Result struct {
 	Valid    bool      `json:"valid"`
 	Mistakes []Mistake `json:"mistakes"`
 	Catalogs []Catalog `json:"catalogs"`
+	Policies []Policy  `json:"policies"`
 }
 
 // Mistake is one mistake in the file.
@@ -41,6 +43,13 @@ type Catalog struct {
 	Error  *string `json:"error"`
 }
 
+// Policy is one policy and how many tables it takes.
+type Policy struct {
+	Name   string `json:"name"`
+	Action string `json:"action"`
+	Tables *int   `json:"tables"` // null when not asked, or when a catalog does not answer
+}
+
 // CheckOptions of config check.
 type CheckOptions struct {
 	runs.Output
@@ -51,7 +60,7 @@ type CheckOptions struct {
 
 // Check reads the configuration and says what is wrong with it.
 func Check(ctx context.Context, o CheckOptions) error {
-	result := Result{Config: o.Source.Config, Valid: true, Mistakes: []Mistake{}, Catalogs: []Catalog{}}
+	result := Result{Config: o.Source.Config, Valid: true, Mistakes: []Mistake{}, Catalogs: []Catalog{}, Policies: []Policy{}}
 	if result.Config == "" {
 		result.Config = config.Redact(o.Source.CatalogURI)
 	}
@@ -85,15 +94,19 @@ func (r *Result) connect(ctx context.Context, c *config.Config, connect bool) er
 	l := lake.New(lake.NewSettings(c))
 	defer l.Close()
 	var failed []error
+	var tables []string
 	for _, name := range c.CatalogNames() {
 		entry := Catalog{Name: name, Type: c.Catalogs[name].Type, URI: config.Redact(c.Catalogs[name].URI)}
 		if connect {
-			if err := entry.count(ctx, l); err != nil {
+			found, err := entry.list(ctx, l)
+			if err != nil {
 				failed = append(failed, err)
 			}
+			tables = append(tables, found...)
 		}
 		r.Catalogs = append(r.Catalogs, entry)
 	}
+	r.policies(c, tables, connect && len(failed) == 0)
 	if len(failed) == 0 {
 		return nil
 	}
@@ -104,20 +117,45 @@ func (r *Result) connect(ctx context.Context, c *config.Config, connect bool) er
 	return reported(code, errors.Join(failed...))
 }
 
-// count asks a catalog how many tables it has.
-func (c *Catalog) count(ctx context.Context, l *lake.Lake) error {
+// list asks a catalog for its tables and returns their full names.
+func (c *Catalog) list(ctx context.Context, l *lake.Lake) ([]string, error) {
 	cat, err := l.Catalog(ctx, c.Name)
+	var tables [][]string
 	if err == nil {
-		var tables [][]string
-		if tables, err = cat.List(ctx, nil); err == nil {
-			n := len(tables)
-			c.Tables = &n
-			return nil
+		tables, err = cat.List(ctx, nil)
+	}
+	if err != nil {
+		text := config.Redact(err.Error())
+		c.Error = &text
+		return nil, err
+	}
+	n := len(tables)
+	c.Tables = &n
+	out := make([]string, 0, n)
+	for _, id := range tables {
+		out = append(out, c.Name+"."+strings.Join(id, "."))
+	}
+	return out, nil
+}
+
+// policies lists the policies, and counts what each takes when all tables are known.
+func (r *Result) policies(c *config.Config, tables []string, known bool) {
+	takes := map[string]int{}
+	for _, table := range tables {
+		for _, check := range []bool{false, true} {
+			if p, _ := c.PolicyFor(table, check); p != nil {
+				takes[p.Name]++
+			}
 		}
 	}
-	text := config.Redact(err.Error())
-	c.Error = &text
-	return err
+	for _, p := range c.Policies {
+		entry := Policy{Name: p.Name, Action: p.Action}
+		if known {
+			n := takes[p.Name]
+			entry.Tables = &n
+		}
+		r.Policies = append(r.Policies, entry)
+	}
 }
 
 func (o *CheckOptions) print(r Result) error {
@@ -152,7 +190,21 @@ func (r *Result) text(w io.Writer, s term.Style) error {
 		}
 		t.Row("catalog", s.Bold(c.Name), c.Type, term.Safe(c.URI), state)
 	}
-	_, err := t.WriteTo(w)
+	for _, p := range r.Policies {
+		takes := ""
+		switch {
+		case p.Tables == nil:
+		case *p.Tables == 0:
+			takes = s.Warn("takes no table")
+		default:
+			takes = s.Good("takes " + term.Plural(int64(*p.Tables), "table", "tables"))
+		}
+		t.Row("policy", s.Bold(p.Name), p.Action, takes)
+	}
+	if _, err := t.WriteTo(w); err != nil || len(r.Policies) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %s\n", term.Plural(int64(len(r.Policies)), "policy", "policies"))
 	return err
 }
 

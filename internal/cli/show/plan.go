@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
@@ -14,8 +15,8 @@ import (
 const topPartitions = 10
 
 // Plan writes what a run would do and why, and what it would leave alone and why. err is why the plan cannot be carried
-// out as it is, or nil.
-func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, err error) error {
+// out as it is, or nil. policy is what a daemon would do, nil when nothing is known of one.
+func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, policy *document.Policy, err error) error {
 	p := &page{w: w}
 	verdict := "nothing to do"
 	switch {
@@ -38,7 +39,21 @@ func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, err error) error {
 	puffins(p, s, plan.Puffins)
 	dangling(p, s, plan.DanglingDVs)
 	skips(p, s, plan.Skipped)
+	daemonWould(p, s, policy)
 	return p.err
+}
+
+// daemonWould says which policy takes the table, and whether its triggers fire.
+func daemonWould(p *page, s term.Style, policy *document.Policy) {
+	switch {
+	case policy == nil:
+	case policy.Name == "":
+		p.printf("\n  %s: %s\n", s.Bold("daemon"), term.Safe(policy.Why))
+	case policy.Fires:
+		p.printf("\n  %s: would do it when it is due: %s\n    %s\n", s.Bold("daemon"), term.Safe(policy.Trigger), s.Dim(term.Safe(policy.Why)))
+	default:
+		p.printf("\n  %s: would not do it: %s\n    %s\n", s.Bold("daemon"), term.Safe(policy.Trigger), s.Dim(term.Safe(policy.Why)))
+	}
 }
 
 func partitions(p *page, s term.Style, all []maintenance.PartitionPlan) {

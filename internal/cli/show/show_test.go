@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/golden"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -114,18 +115,22 @@ func TestPlans(t *testing.T) {
 	upgrade := &maintenance.Plan{Table: "prod.sales.orders", Ref: "main", Action: maintenance.Migrate, PlanID: "0123", FormatVersion: 2, UpgradeFormat: true, Work: true, Partitions: []maintenance.PartitionPlan{{PositionDeleteFiles: 1, Records: 1, DataFiles: 1}}}
 	idle := &maintenance.Plan{Table: "prod.sales.orders", Ref: "main", Action: maintenance.Compact, PlanID: "0123", FormatVersion: 3}
 	for _, c := range []struct {
-		name string
-		plan *maintenance.Plan
-		err  error
+		name   string
+		plan   *maintenance.Plan
+		policy *document.Policy
+		err    error
 	}{
-		{"work", plan(), nil},
-		{"nothing-to-do", idle, nil},
-		{"upgrade", upgrade, nil},
-		{"would-be-refused", idle, exit.With(exit.Refused, errors.New("migrating needs format version 3"))},
+		{"work", plan(), nil, nil},
+		{"nothing-to-do", idle, nil, nil},
+		{"upgrade", upgrade, nil, nil},
+		{"policy-fires", upgrade, &document.Policy{Name: "nightly", Why: "policy nightly: prod.* matches", Fires: true, Trigger: "min_delete_files 1 >= 1"}, nil},
+		{"policy-waits", upgrade, &document.Policy{Name: "nightly", Why: "policy nightly: prod.* matches", Trigger: "min_delete_files 1 < 100"}, nil},
+		{"policy-none", idle, &document.Policy{Why: "no policy for maintenance takes it"}, nil},
+		{"would-be-refused", idle, nil, exit.With(exit.Refused, errors.New("migrating needs format version 3"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			require.NoError(t, Plan(&out, term.Style{}, c.plan, c.err))
+			require.NoError(t, Plan(&out, term.Style{}, c.plan, c.policy, c.err))
 			golden.Assert(t, "plan-"+c.name+".txt", out.String())
 		})
 	}
@@ -153,6 +158,6 @@ func (b *broken) Write(data []byte) (int, error) {
 func TestAFailureToWriteIsReturned(t *testing.T) {
 	for left := 0; left < 500; left += 37 {
 		require.Error(t, Report(&broken{left}, term.Style{}, committed(), nil))
-		require.Error(t, Plan(&broken{left}, term.Style{}, plan(), nil))
+		require.Error(t, Plan(&broken{left}, term.Style{}, plan(), nil, nil))
 	}
 }
