@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
@@ -163,4 +165,27 @@ func TestConfigCheckCountsTheTablesOfEachPolicy(t *testing.T) {
 	assert.Contains(t, text, "takes 3 tables\n")
 	assert.Contains(t, text, "takes no table\n")
 	assert.Contains(t, text, "2 policies\n")
+}
+
+func TestServeOnceThatIsInterruptedSaysBySignal(t *testing.T) {
+	t.Parallel()
+	lake := scheduled(t, "v3-many-puffins")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&exit.Signal{Signal: syscall.SIGTERM})
+	o := newShell(t).runContext(ctx, "serve", "--once", "-c", lake.config)
+	assert.Equal(t, exit.Terminated, o.code, o.stderr)
+}
+
+func TestThePoliciesOfTheReadmeAreValid(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(readme), "```yaml\npolicies:\n")
+	require.True(t, found)
+	block, _, _ = strings.Cut(block, "```")
+	lake := newLake(t, "v3-shared-puffin")
+	lake.policies(t, strings.ReplaceAll(block, "prod.", "lake."))
+	doc := newShell(t).json(exit.OK, "config", "check", "--connect", "-c", lake.config)
+	assert.Len(t, at(doc, "policies"), 2)
+	assert.EqualValues(t, 1, at(at(doc, "policies").([]any)[1], "tables"))
 }
