@@ -23,7 +23,7 @@ func exported(t *testing.T) metrics {
 	policy := &config.Policy{Name: "nightly"}
 	status := daemon.Status{Tables: []daemon.State{
 		{Key: daemon.Key{Table: "lake.db.t"}, Policy: policy, Record: daemon.Record{Runs: []daemon.Run{{Before: &maintenance.Counts{}}}}},
-		{Key: daemon.Key{Table: "lake.db.t", Check: true}, Policy: policy, Record: daemon.Record{Runs: []daemon.Run{{Findings: map[string]int{"dv-corrupt": 1}}}}},
+		{Key: daemon.Key{Table: "lake.db.t", Check: true}, Policy: policy, Record: daemon.Record{Runs: []daemon.Run{{Result: daemon.ResultDamaged, Findings: map[string]int{"dv-corrupt": 1}}}}},
 	}}
 	require.NoError(t, m.Tables(func() daemon.Status { return status }, true))
 	reply := httptest.NewRecorder()
