@@ -65,7 +65,7 @@ func newRow(g tableGroup, now time.Time, most int) row {
 
 func newJob(s State, now time.Time) job {
 	p := s.Policy
-	j := job{Policy: p.Name, Why: s.Why, Action: p.Action, Running: s.Running, Schedule: strings.TrimSpace(p.Schedule + " " + p.Timezone)}
+	j := job{Policy: p.Name, Why: strings.TrimPrefix(s.Why, "policy "+p.Name+": "), Action: p.Action, Running: s.Running, Schedule: strings.TrimSpace(p.Schedule + " " + p.Timezone)}
 	switch {
 	case s.Record.Blocked() != "":
 		j.Waits = "not until it is resumed"
