@@ -71,7 +71,7 @@ func TestMeasuresOfPuffinFiles(t *testing.T) {
 
 func TestADataFileThatIsYoungerThanDeletesDoesNotCountThem(t *testing.T) {
 	t.Parallel()
-	l := forge.New(t, forge.Options{})
+	l := forge.New(t, forge.Options{Version: 3})
 	old, young := l.DataFile("old.parquet", 0, nil, 100), l.DataFile("young.parquet", 0, nil, 100)
 	l.Commit(forge.Change{Add: forge.Files(old)})
 	for pos := range int64(2) {
