@@ -15,15 +15,9 @@ func (p *puffinCheck) bind(d *snapshot.DeleteFile) {
 		p.candidates(d)
 		return
 	}
-	var at, own *puffin.BlobMetadata
-	for i := range p.footer.Blobs {
-		b := &p.footer.Blobs[i]
-		switch {
-		case b.Offset == d.Offset && b.Length == d.Length:
-			at = b
-		case b.IsDeletionVector() && b.ReferencedDataFile() == d.Referenced:
-			own = b
-		}
+	at, own := p.index.at(d), p.index.own[d.Referenced]
+	if own == at {
+		own = nil
 	}
 	switch {
 	case at == nil || !at.IsDeletionVector():
@@ -33,6 +27,29 @@ func (p *puffinCheck) bind(d *snapshot.DeleteFile) {
 	default:
 		p.otherName(d, at, own)
 	}
+}
+
+// blobIndex finds the blobs of a footer: a Puffin file may have tens of thousands.
+type blobIndex struct {
+	byRange map[[2]int64]*puffin.BlobMetadata
+	own     map[string]*puffin.BlobMetadata // deletion vectors by data file, the last of several
+}
+
+func newBlobIndex(f *puffin.File) *blobIndex {
+	x := &blobIndex{byRange: make(map[[2]int64]*puffin.BlobMetadata, len(f.Blobs)), own: make(map[string]*puffin.BlobMetadata, len(f.Blobs))}
+	for i := range f.Blobs {
+		b := &f.Blobs[i]
+		x.byRange[[2]int64{b.Offset, b.Length}] = b
+		if b.IsDeletionVector() {
+			x.own[b.ReferencedDataFile()] = b
+		}
+	}
+	return x
+}
+
+// at returns the blob at the range of an entry, nil when the footer has none there.
+func (x *blobIndex) at(d *snapshot.DeleteFile) *puffin.BlobMetadata {
+	return x.byRange[[2]int64{d.Offset, d.Length}]
 }
 
 // misplaced reports a range at which the footer has no deletion vector.

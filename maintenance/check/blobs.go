@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -79,13 +78,10 @@ func (p *puffinCheck) said(d *snapshot.DeleteFile) int64 {
 	if p.footer == nil {
 		return -1
 	}
-	i := slices.IndexFunc(p.footer.Blobs, func(b puffin.BlobMetadata) bool {
-		return b.IsDeletionVector() && b.Offset == d.Offset && b.Length == d.Length
-	})
-	if i < 0 {
-		return -1
+	if b := p.index.at(d); b != nil && b.IsDeletionVector() {
+		return b.Cardinality()
 	}
-	return p.footer.Blobs[i].Cardinality()
+	return -1
 }
 
 // undecodable finds the name of what is wrong with a blob.

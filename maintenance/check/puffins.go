@@ -19,6 +19,7 @@ type puffinCheck struct {
 	size      int64
 	footer    *puffin.File // nil when it cannot be read
 	footerErr error
+	index     *blobIndex // of the footer
 	// faulty are the deletion vectors whose range is known to be wrong, so that their bytes say nothing more.
 	faulty map[*snapshot.DeleteFile]bool
 }
@@ -68,6 +69,9 @@ func (p *puffinCheck) about(issue, format string, args ...any) Finding {
 func (p *puffinCheck) open(ctx context.Context) error {
 	object := p.table.Store.Object(p.location, p.size)
 	p.footer, p.footerErr = puffin.Open(ctx, object, puffin.OpenOptions{Location: p.location, Size: p.size})
+	if p.footer != nil {
+		p.index = newBlobIndex(p.footer)
+	}
 	p.mu.Lock()
 	p.report.Checked.PuffinFiles++
 	if p.footer != nil {
