@@ -18,7 +18,7 @@ func newServe(e env) *cobra.Command {
 		Long: paragraphs(
 			"Finds the tables of all catalogs, and runs on each the most specific policy for its maintenance and the one for its checks, when they are due and a trigger fires. Missed runs happen once. A table that fails again and again is paused, one that a safety check refuses is halted; neither holds up others. See pause, resume and status.",
 			"The first SIGTERM or SIGINT ends the daemon: no further table is begun, what is being committed is ended, what was uploaded in vain is removed. The second ends it at once. SIGHUP, and POST /-/reload, read the configuration again; one with mistakes changes nothing.",
-			"HTTP, on daemon.listen of the configuration (loopback by default): /-/healthy, /-/ready, /metrics for Prometheus, /status as JSON.",
+			"HTTP, on daemon.listen of the configuration (loopback by default): /-/healthy, /-/ready, /metrics for Prometheus, /status as JSON, and / as a page for people.",
 			"--once runs everything that is due, or was never run, prints how the tables stand, and exits: for jobs that something else schedules. It needs daemon.state to know what was run before. Its exit code is 3 when some runs failed, 4 when all went well and a check found damage, 11 when all that was due was locked, paused or halted, else that of what went wrong."),
 		Args: cobra.NoArgs,
 	}

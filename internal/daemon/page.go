@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"html/template"
 	"math"
 	"net/http"
@@ -183,12 +182,6 @@ func (p *pages) write(w http.ResponseWriter, code int, name string, data any) {
 }
 
 // style sends the style sheet.
-func (p *pages) style(w http.ResponseWriter, _ *http.Request) {
-	data, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		http.Error(w, errors.Unwrap(err).Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(data) // whoever asked went away
+func (p *pages) style(w http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(w, r, pageFiles, "page.css")
 }

@@ -55,14 +55,6 @@ func (e *element) all(name string) (out []*element) {
 	return out
 }
 
-// texts are those of the elements of a name.
-func (e *element) texts(name string) (out []string) {
-	for _, found := range e.all(name) {
-		out = append(out, found.text())
-	}
-	return out
-}
-
 // tables are the names in the rows of the page.
 func (e *element) tables() (out []string) {
 	for _, th := range e.all("th") {
@@ -260,6 +252,14 @@ func TestADaemonThatStopsOrHangsSaysSo(t *testing.T) {
 	assert.NotContains(t, look(t, site(Status{}), "/").text(), "The daemon")
 	assert.Contains(t, look(t, site(Status{Now: pageTime, Healthy: true, Stopping: true}), "/").text(), "The daemon is stopping.")
 	assert.Contains(t, look(t, site(Status{Now: pageTime}), "/").text(), "The daemon hangs.")
+}
+
+func TestTheStyleSheetIsOne(t *testing.T) {
+	t.Parallel()
+	code, body, reply := ask(t, site(Status{}), http.MethodGet, "/style.css", http.Header{})
+	assert.Equal(t, http.StatusOK, code)
+	assert.Equal(t, "text/css; charset=utf-8", reply.Get("Content-Type"))
+	assert.Contains(t, body, "prefers-color-scheme")
 }
 
 func TestThePageOfATableHasEveryRunWhatItChangedAndWhy(t *testing.T) {
