@@ -1,10 +1,6 @@
 package document
 
-import (
-	"math"
-
-	"github.com/dvcompactor/dvcompactor/maintenance/check"
-)
+import "github.com/dvcompactor/dvcompactor/maintenance/check"
 
 // Check is what a check found on one branch or tag of a table.
 type Check struct {
@@ -17,6 +13,5 @@ type Check struct {
 
 // NewCheck makes the document of a check.
 func NewCheck(r *check.Report) Check {
-	const milliseconds = 1000
-	return Check{Action: "check", Report: r, Seconds: math.Round(r.Seconds*milliseconds) / milliseconds}
+	return Check{Action: "check", Report: r, Seconds: rounded(r.Seconds)}
 }

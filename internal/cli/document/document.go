@@ -73,15 +73,23 @@ type Error struct{ *Failure }
 
 // NewRun makes the document of a run. err is nil when it did not fail.
 func NewRun(r *maintenance.Report, err error) Run {
-	const milliseconds = 1000
-	doc := Run{
-		Report: r, Seconds: math.Round(r.Seconds*milliseconds) / milliseconds,
-		Committed: &r.Committed, Failure: NewFailure(err, r.Committed),
-	}
-	if doc.Failure != nil {
-		doc.Committed = doc.Failure.Committed
-	}
+	doc := Run{Report: r, Seconds: rounded(r.Seconds), Failure: NewFailure(err, r.Committed)}
+	doc.Committed = doc.Failure.committed(&r.Committed)
 	return doc
+}
+
+// rounded leaves out what is less than a millisecond.
+func rounded(seconds float64) float64 {
+	const milliseconds = 1000
+	return math.Round(seconds*milliseconds) / milliseconds
+}
+
+// committed is what is known about the commit: what the report says, unless the failure knows better.
+func (f *Failure) committed(reported *bool) *bool {
+	if f == nil {
+		return reported
+	}
+	return f.Committed
 }
 
 // NewPlan makes the document of a plan. policy may be nil. err is why it cannot be carried out as it is, or nil.
