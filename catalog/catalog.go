@@ -104,7 +104,7 @@ type Options struct {
 	// is sent once.
 	Retry storage.RetryOptions
 	// Observe, if set, is told of every request to a store: see [storage.Options.Observe].
-	Observe func(op storage.Op, took time.Duration, err error)
+	Observe func(op storage.Op, took time.Duration, err error) `json:"-"`
 }
 
 // TLSOptions are certificate files for a REST catalog.

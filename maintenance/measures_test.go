@@ -23,7 +23,9 @@ func TestMeasuresOfPositionDeleteFiles(t *testing.T) {
 	a, b, c := l.DataFile("a.parquet", 0, nil, 100), l.DataFile("b.parquet", 0, nil, 100), l.DataFile("c.parquet", 0, nil, 200)
 	l.Commit(forge.Change{Add: forge.Files(a, b)})
 	assert.Equal(t, maintenance.Measures{}, measure(t, l), "of a table without deletes")
-	records := func(positions map[string][]int64) *iceberg.DataFileBuilder { return l.PositionDeletes(0, nil, forge.Records(positions)...) }
+	records := func(positions map[string][]int64) *iceberg.DataFileBuilder {
+		return l.PositionDeletes(0, nil, forge.Records(positions)...)
+	}
 	common := records(map[string][]int64{a.FilePath(): {1, 2}, b.FilePath(): {3}}).Build()
 	own := records(map[string][]int64{a.FilePath(): {4}}).ReferencedDataFile(a.FilePath()).Build()
 	l.Commit(forge.Change{Add: forge.Files(common, own)})
