@@ -240,7 +240,7 @@ func TestWithoutTablesThePageSaysWhy(t *testing.T) {
 	t.Parallel()
 	starting := Status{Now: pageTime, Healthy: true}
 	assert.Contains(t, look(t, site(starting), "/").text(), "no catalog has been listed")
-	assert.Contains(t, look(t, site(Status{}), "/").text(), "No table has a policy")
+	assert.Contains(t, look(t, site(Status{}), "/").text(), "No table has a policy.")
 	away := Status{Now: pageTime, Healthy: true, Missing: map[string]string{"prod": "connection refused", "dev": "no such host"}}
 	text := look(t, site(away), "/").text()
 	assert.Less(t, strings.Index(text, "no such host"), strings.Index(text, "connection refused"), "in the order of their names")
