@@ -61,13 +61,13 @@ func bugs() []bug {
 			{"maintenance/settle.go", "if !v.gone[t] && !r.covered(t, v) {", "if t == nil {"},
 		}},
 		{"6", "a data file whose deletes another writer changed stays in the commit", []edit{
-			{"maintenance/rebase.go", "if !same || added[f.Path] {", "if !same && false {"},
+			{"maintenance/rebase.go", "if !sameData(f, now) || added[f.Path] {", "if !sameData(f, now) && false {"},
 		}},
 		{"8", "the live siblings of a retired deletion vector stay behind", []edit{
 			{"maintenance/settle.go", "return stays[d.Path] }", "return false }"},
 		}},
 		{"9", "a new deletion vector takes the sequence number of its snapshot", []edit{
-			{"snapshot/manifests.go", "&p.change.SnapshotID, &a.Seq, nil, f)", "&p.change.SnapshotID, nil, nil, f)"},
+			{"snapshot/manifests.go", "	if seq == Fresh {\n", "	if seq == Fresh || true {\n"},
 		}},
 		{"9", "the sequence number of a new deletion vector is that of the first source", []edit{
 			{"maintenance/visit.go", "v.acc.seq = max(v.acc.seq, v.facts.file.Seq)", "if v.acc.seq <= 0 {\n		v.acc.seq = v.facts.file.Seq\n	}"},
