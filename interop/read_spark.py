@@ -36,6 +36,8 @@ def session(classes, work):
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
+        # the cache of delete files goes by table and location, which lakes in one session have in common
+        "spark.sql.iceberg.executor-cache.enabled": "false",
     }.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
