@@ -19,6 +19,11 @@ import (
 // does to the deletes of data files is on purpose.
 const RepairKey = "dvcompactor.repair"
 
+// IsRepair says whether a snapshot is that of a repair.
+func IsRepair(s *table.Snapshot) bool {
+	return s.Summary != nil && s.Summary.Properties[RepairKey] != ""
+}
+
 // Patch is a change of the deletes of one branch that was worked out elsewhere. It goes the way of every other change:
 // what it adds is written and proved, the commit loop settles conflicts and unknown outcomes, the verification reads the
 // result back.

@@ -20,6 +20,11 @@ type vectorResult struct {
 	err    error
 }
 
+// RangeOf is where the entry of a deletion vector says that it is.
+func RangeOf(d *snapshot.DeleteFile) puffin.DeletionVectorRange {
+	return puffin.DeletionVectorRange{Offset: d.Offset, Length: d.Length, RecordCount: d.Records, Location: d.Path, ReferencedDataFile: d.Referenced}
+}
+
 // readVectors reads the existing deletion vectors that a pass needs: those that move, and those of data files that also
 // have position deletes. Ranges come from the manifests; footers are never read.
 func (m *merger) readVectors(ctx context.Context, p *pass) (map[*snapshot.DataFile]*vectorResult, error) {
@@ -57,8 +62,7 @@ func (m *merger) readVectors(ctx context.Context, p *pass) (map[*snapshot.DataFi
 func readPuffin(ctx context.Context, r puffin.RangeReader, location string, files []*snapshot.DataFile, deliver func(*snapshot.DataFile, *vectorResult)) error {
 	ranges := make([]puffin.DeletionVectorRange, len(files))
 	for i, f := range files {
-		dv := f.DV()
-		ranges[i] = puffin.DeletionVectorRange{Offset: dv.Offset, Length: dv.Length, RecordCount: dv.Records, Location: location, ReferencedDataFile: f.Path}
+		ranges[i] = RangeOf(f.DV())
 	}
 	return puffin.ReadDeletionVectors(ctx, r, ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
 		if err != nil && !errors.Is(err, puffin.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package puffin
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -88,6 +89,21 @@ func (b *Bitmap) Or(other *Bitmap) {
 			b.insert(at, key, other.maps[i].Clone())
 		}
 	}
+}
+
+// Truncate removes every position from a number of rows on, which a data file with so many rows does not have.
+func (b *Bitmap) Truncate(rows int64) {
+	const keyRange = 1 << 32
+	rows = max(rows, 0)
+	end, found := slices.BinarySearchFunc(b.keys, rows/keyRange, func(key uint32, at int64) int { return cmp.Compare(int64(key), at) })
+	if found {
+		b.maps[end].RemoveRange(uint64(rows%keyRange), keyRange)
+		if !b.maps[end].IsEmpty() {
+			end++
+		}
+	}
+	clear(b.maps[end:])
+	b.keys, b.maps = b.keys[:end], b.maps[:end]
 }
 
 // AndNot removes every position of other from b. other keeps its contents.

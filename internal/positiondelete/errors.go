@@ -3,6 +3,7 @@ package positiondelete
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
 )
@@ -24,6 +25,12 @@ type Error struct {
 
 // Error says which file and why.
 func (e *Error) Error() string { return fmt.Sprintf("position delete file %s: %v", e.Location, e.Err) }
+
+// Unreadable says whether an error of [Read] is a fact about the file, which is damaged or not there, and none of the store.
+func Unreadable(err error) bool {
+	var bad *Error
+	return errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist)
+}
 
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }

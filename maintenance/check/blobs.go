@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
-
-// rangeOf is where the entry of a deletion vector says that it is.
-func rangeOf(d *snapshot.DeleteFile) puffin.DeletionVectorRange {
-	return puffin.DeletionVectorRange{Offset: d.Offset, Length: d.Length, RecordCount: d.Records, Location: d.Path, ReferencedDataFile: d.Referenced}
-}
 
 // blobs reads the deletion vectors of the file, adjacent ones with one request.
 func (p *puffinCheck) blobs(ctx context.Context) error {
@@ -21,7 +17,7 @@ func (p *puffinCheck) blobs(ctx context.Context) error {
 	var ranges []puffin.DeletionVectorRange
 	for _, d := range p.dvs {
 		if p.size >= 0 && !d.Unbound() && p.options.Subset.Has(d.Referenced) {
-			dvs, ranges = append(dvs, d), append(ranges, rangeOf(d))
+			dvs, ranges = append(dvs, d), append(ranges, maintenance.RangeOf(d))
 		}
 	}
 	object := p.table.Store.Object(p.location, p.size)
@@ -45,7 +41,7 @@ func (p *puffinCheck) blobs(ctx context.Context) error {
 
 // blob judges the bytes of a deletion vector.
 func (p *puffinCheck) blob(d *snapshot.DeleteFile, blob []byte) {
-	bitmap, is, err := puffin.DecodeAndDescribe(blob, rangeOf(d))
+	bitmap, is, err := puffin.DecodeAndDescribe(blob, maintenance.RangeOf(d))
 	if err != nil {
 		p.undecodable(d, blob, is, err)
 		return
@@ -91,7 +87,7 @@ func (p *puffinCheck) undecodable(d *snapshot.DeleteFile, blob []byte, is puffin
 		return
 	}
 	issue := "dv-corrupt"
-	proof := func() puffin.Proof { return puffin.SalvageDeletionVector(blob, rangeOf(d)).Proof }
+	proof := func() puffin.Proof { return puffin.SalvageDeletionVector(blob, maintenance.RangeOf(d)).Proof }
 	switch why.Kind {
 	case puffin.KindCRCComplement:
 		if proof() == puffin.ProofChecksum {

@@ -168,7 +168,7 @@ func (h *history) readAll(ctx context.Context, location string, files []reading)
 		case r.Unbound() || h.misbound[r.DeleteFile]:
 			bad = append(bad, r) // nobody knows what it deletes
 		default:
-			vectors, ranges = append(vectors, r), append(ranges, rangeOf(r.DeleteFile))
+			vectors, ranges = append(vectors, r), append(ranges, maintenance.RangeOf(r.DeleteFile))
 		}
 	}
 	if len(vectors) == 0 {
@@ -195,8 +195,7 @@ func (h *history) readRecords(ctx context.Context, r reading) (bool, error) {
 		r.each(string(path), bitmapOf(positions))
 		return nil
 	})
-	var damaged *positiondelete.Error
-	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) {
+	if positiondelete.Unreadable(err) {
 		return false, nil
 	}
 	return err == nil, err

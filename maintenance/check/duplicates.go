@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -50,7 +51,7 @@ func (c *checker) positionsOf(ctx context.Context, data *snapshot.DataFile) ([]*
 		if d.Unbound() {
 			return nil, nil
 		}
-		b, err := puffin.ReadDeletionVector(ctx, c.table.Store.Object(d.Path, 0), rangeOf(d))
+		b, err := puffin.ReadDeletionVector(ctx, c.table.Store.Object(d.Path, 0), maintenance.RangeOf(d))
 		if errors.Is(err, puffin.ErrCorrupt) || errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}

@@ -48,12 +48,7 @@ func (l *loss) remove(positions *puffin.Bitmap) {
 func (l *loss) clip() bool {
 	some := false
 	for _, s := range l.shares {
-		if most, any := s.positions.Max(); any && most >= l.of.Records {
-			beyond := puffin.NewBitmap()
-			if beyond.AddRange(max(l.of.Records, 0), most) == nil {
-				s.positions.AndNot(beyond)
-			}
-		}
+		s.positions.Truncate(l.of.Records)
 		some = some || !s.positions.IsEmpty()
 	}
 	return some

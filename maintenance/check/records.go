@@ -125,7 +125,7 @@ func (r *recordCheck) vectorsOf(ctx context.Context, part []*snapshot.DataFile) 
 		files := byPuffin[location]
 		ranges := make([]puffin.DeletionVectorRange, len(files))
 		for i, f := range files {
-			ranges[i] = rangeOf(f.DV())
+			ranges[i] = maintenance.RangeOf(f.DV())
 		}
 		return puffin.ReadDeletionVectors(ctx, r.table.Store.Object(location, 0), ranges, puffin.ReadOptions{}, func(i int, b *puffin.Bitmap, err error) error {
 			r.mu.Lock()

@@ -49,7 +49,7 @@ func newStep(child, parent *table.Snapshot, before, after []iceberg.ManifestFile
 
 // repairs says whether the child is a repair: what it does to deletes is on purpose.
 func (s *step) repairs() bool {
-	return s.child.Summary != nil && s.child.Summary.Properties[maintenance.RepairKey] != ""
+	return maintenance.IsRepair(s.child)
 }
 
 // lose notes a delete file of a manifest that only the parent lists.

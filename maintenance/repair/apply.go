@@ -149,8 +149,7 @@ func (r *repairer) moved(ctx context.Context, files []*snapshot.DataFile) ([]mai
 		indexes := byPuffin[locations[n]]
 		ranges := make([]puffin.DeletionVectorRange, len(indexes))
 		for k, i := range indexes {
-			d := files[i].DV()
-			ranges[k] = puffin.DeletionVectorRange{Offset: d.Offset, Length: d.Length, RecordCount: d.Records, Location: d.Path, ReferencedDataFile: files[i].Path}
+			ranges[k] = maintenance.RangeOf(files[i].DV())
 		}
 		return puffin.ReadDeletionVectors(ctx, r.table.Store.Object(locations[n], 0), ranges, puffin.ReadOptions{}, func(k int, b *puffin.Bitmap, err error) error {
 			file := files[indexes[k]]

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -87,10 +88,7 @@ func (r *repairer) sorted() []*patient {
 }
 
 func compareFiles(a, b *snapshot.DataFile) int {
-	if a.Group.Key.SpecID != b.Group.Key.SpecID {
-		return int(a.Group.Key.SpecID - b.Group.Key.SpecID)
-	}
-	return strings.Compare(a.Path, b.Path)
+	return cmp.Or(cmp.Compare(a.Group.Key.SpecID, b.Group.Key.SpecID), strings.Compare(a.Path, b.Path))
 }
 
 // vectorsOf finds the live entries that a finding is about.

@@ -2,9 +2,7 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 
@@ -117,7 +115,7 @@ func (r *repairer) source(d *snapshot.DeleteFile) positiondelete.File {
 
 // bindDeletes finds out which data files the records of wrong position delete files were meant for. Paths that are not live
 // are compared with all that are: a check that could not read the file to its end did not.
-func (r *repairer) bindDeletes(ctx context.Context) (err error) {
+func (r *repairer) bindDeletes(ctx context.Context) error {
 	var gone []string
 	for _, w := range r.wrong {
 		for path := range w.paths {
@@ -126,12 +124,13 @@ func (r *repairer) bindDeletes(ctx context.Context) (err error) {
 			}
 		}
 	}
-	if r.twins, err = r.state.Twins(ctx, r.table.Store.FileIO(ctx), gone); err != nil {
+	twins, err := r.state.Twins(ctx, r.table.Store.FileIO(ctx), gone)
+	if err != nil {
 		return err
 	}
 	for _, w := range r.wrong {
 		for path := range w.paths {
-			if err := r.bindPath(w, path); err != nil {
+			if err := r.bindPath(w, path, twins); err != nil {
 				return err
 			}
 		}
@@ -141,7 +140,7 @@ func (r *repairer) bindDeletes(ctx context.Context) (err error) {
 
 // bindPath decides about the records of one path. Those that never applied are dropped; what the operator did not name is
 // refused.
-func (r *repairer) bindPath(w *wrongFile, path string) error {
+func (r *repairer) bindPath(w *wrongFile, path string, twins map[string]snapshot.Twin) error {
 	d, f := w.entry, w.findings[0]
 	file := r.state.DataFiles[path]
 	if file == nil {
@@ -150,7 +149,7 @@ func (r *repairer) bindPath(w *wrongFile, path string) error {
 		}
 	}
 	switch {
-	case file == nil && r.twins[path].Path != "":
+	case file == nil && twins[path].Path != "":
 		return cannot(f, "%s has records of %s, which only almost names a live data file: say with --alias what it means", d.Path, path)
 	case file == nil:
 		r.absent[path] = true
@@ -263,8 +262,7 @@ func (r *repairer) readDeletes(ctx context.Context, d *snapshot.DeleteFile, b *b
 		}
 		return nil
 	})
-	var bad *positiondelete.Error
-	if errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
+	if positiondelete.Unreadable(err) {
 		b.unreadable(d, err)
 		return nil
 	}

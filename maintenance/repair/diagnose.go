@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/catalog"
@@ -32,7 +33,6 @@ type repairer struct {
 	wrong    map[*snapshot.DeleteFile]*wrongFile         // position delete files whose records get another form
 	gone     map[*snapshot.DeleteFile]*departure         // entries that go
 	watched  map[*snapshot.DataFile]bool                 // data files that the repair rests on without changing them
-	twins    map[string]snapshot.Twin                    // live data files that paths of wrong position delete files almost name
 	restored map[string]*storage.Object                  // older versions of position delete files that cannot be read, by location
 	notes    map[string]string                           // what they are
 	absent   map[string]bool                             // paths that are not live
@@ -139,21 +139,27 @@ func cannot(f *check.Finding, format string, args ...any) error {
 
 // correct reads the manifests that the manifest list describes wrongly, and works out what it should say.
 func (r *repairer) correct(ctx context.Context) error {
-	head := r.table.Metadata.SnapshotByName(r.options.Ref)
 	files := r.table.Store.FileIO(ctx)
+	listed := sync.OnceValues(func() ([]iceberg.ManifestFile, error) {
+		list, whole, err := snapshot.Listed(ctx, files, r.table.Metadata.SnapshotByName(r.options.Ref))
+		if err == nil && !whole {
+			err = fmt.Errorf("%w: the manifest list cannot be read", ErrNoRepair)
+		}
+		return list, err
+	})
 	return r.each(func(f *check.Finding) error {
 		if f.Issue != "manifest-summary" || r.corrected[f.Location] != nil {
 			return nil
 		}
-		listed, whole, err := snapshot.Listed(ctx, files, head)
-		if err != nil || !whole {
-			return errors.Join(err, cannot(f, "the manifest list cannot be read"))
+		list, err := listed()
+		if err != nil {
+			return err
 		}
-		i := slices.IndexFunc(listed, func(m iceberg.ManifestFile) bool { return m.FilePath() == f.Location })
+		i := slices.IndexFunc(list, func(m iceberg.ManifestFile) bool { return m.FilePath() == f.Location })
 		if i < 0 {
 			return cannot(f, "the manifest list does not have it")
 		}
-		r.corrected[f.Location], err = snapshot.Recount(ctx, files, listed[i])
+		r.corrected[f.Location], err = snapshot.Recount(ctx, files, list[i])
 		return err
 	})
 }
@@ -169,24 +175,20 @@ func (r *repairer) load(ctx context.Context) error {
 		return nil
 	})
 	delete(named, "")
-	if err := r.read(ctx, named); err != nil {
-		return err
+	for {
+		known := len(named)
+		r.wrong = map[*snapshot.DeleteFile]*wrongFile{}
+		if err := r.read(ctx, named); err != nil {
+			return err
+		}
+		if err := r.each(func(f *check.Finding) error { return r.pathsOf(ctx, f, named) }); err != nil {
+			return err
+		}
+		if len(named) == known {
+			return r.bindDeletes(ctx)
+		}
+		// records name further data files, which have to be in the state
 	}
-	known := len(named)
-	if err := r.each(func(f *check.Finding) error { return r.pathsOf(ctx, f, named) }); err != nil {
-		return err
-	}
-	if len(named) == known {
-		return r.bindDeletes(ctx)
-	}
-	r.wrong = map[*snapshot.DeleteFile]*wrongFile{}
-	if err := r.read(ctx, named); err != nil {
-		return err
-	}
-	if err := r.each(func(f *check.Finding) error { return r.pathsOf(ctx, f, named) }); err != nil {
-		return err
-	}
-	return r.bindDeletes(ctx)
 }
 
 func (r *repairer) read(ctx context.Context, named map[string]bool) error {

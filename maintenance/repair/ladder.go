@@ -2,14 +2,11 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 
 	"github.com/apache/iceberg-go"
-	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/puffin"
@@ -55,8 +52,8 @@ func (r *repairer) ancestors(ctx context.Context) error {
 			r.noteOlder(d, needy, groups)
 		}
 	}
-	child := r.state.Snapshot
-	for child.ParentSnapshotID != nil && !mended(child) {
+	child := r.state.Snapshot // up to the last repair: what its ancestors say was wrong, or rows came back since
+	for child.ParentSnapshotID != nil && !maintenance.IsRepair(child) {
 		parent := r.table.Metadata.SnapshotByID(*child.ParentSnapshotID)
 		if parent == nil {
 			return nil // expired
@@ -77,11 +74,6 @@ func (r *repairer) ancestors(ctx context.Context) error {
 		child = parent
 	}
 	return nil
-}
-
-// mended says whether a snapshot is that of a repair: what its ancestors say was wrong, or rows came back since.
-func mended(s *table.Snapshot) bool {
-	return s.Summary != nil && s.Summary.Properties[maintenance.RepairKey] != ""
 }
 
 // noteOlder keeps an entry of an ancestor for the patients that it deleted rows of.
@@ -117,7 +109,7 @@ func (r *repairer) ancestorsOf(ctx context.Context, b *batch) error {
 		if err != nil || positions == nil {
 			return err
 		}
-		clip(positions, all[i].patient.file.Records)
+		positions.Truncate(all[i].patient.file.Records)
 		b.add(all[i].patient, func(s *sources) {
 			if s.older == nil {
 				s.older = puffin.NewBitmap()
@@ -131,8 +123,7 @@ func (r *repairer) ancestorsOf(ctx context.Context, b *batch) error {
 // positionsIn returns what a delete file deleted of a data file, nil when it cannot be read.
 func (r *repairer) positionsIn(ctx context.Context, d *snapshot.DeleteFile, file *snapshot.DataFile) (*puffin.Bitmap, error) {
 	if d.IsDV() {
-		at := puffin.DeletionVectorRange{Offset: d.Offset, Length: d.Length, RecordCount: d.Records, Location: d.Path, ReferencedDataFile: file.Path}
-		b, err := puffin.ReadDeletionVector(ctx, r.table.Store.Object(d.Path, 0), at)
+		b, err := puffin.ReadDeletionVector(ctx, r.table.Store.Object(d.Path, 0), maintenance.RangeOf(d))
 		if err != nil && damaged(err) {
 			return nil, nil
 		}
@@ -148,23 +139,10 @@ func (r *repairer) positionsIn(ctx context.Context, d *snapshot.DeleteFile, file
 		}
 		return nil
 	})
-	var bad *positiondelete.Error
-	if errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
+	if positiondelete.Unreadable(err) {
 		return nil, nil
 	}
 	return b, err
-}
-
-// clip takes away positions beyond a number of rows.
-func clip(b *puffin.Bitmap, rows int64) {
-	most, some := b.Max()
-	if !some || most < rows {
-		return
-	}
-	beyond := puffin.NewBitmap()
-	if beyond.AddRange(max(rows, 0), most) == nil {
-		b.AndNot(beyond)
-	}
 }
 
 // recover works out what is certain about a deletion vector whose bytes are lost: what is known to be deleted, and how many

@@ -128,7 +128,7 @@ func (r *repairer) lost(ctx context.Context, o *outcome, d *snapshot.DeleteFile,
 		return cannot(o.patient.findings[0], "its deletion vector at %d+%d of %s cannot be read: %w", d.Offset, d.Length, d.Path, got.err)
 	}
 	o.unread = true
-	version, note, err := r.soundVersion(ctx, d, o.patient.file)
+	version, note, err := r.soundVersion(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (r *repairer) within(ctx context.Context, o *outcome) error {
 		return cannot(p.findings[0], "the data file has %d rows, its manifest entry says %d: the entry is wrong, and not the deletes", rows, p.file.Records)
 	}
 	n := o.positions.Cardinality()
-	clip(o.positions, rows)
+	o.positions.Truncate(rows)
 	o.note("without %d positions that the data file, which says that it has %d rows, does not have", n-o.positions.Cardinality(), rows)
 	return nil
 }

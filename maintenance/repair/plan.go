@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -127,13 +128,7 @@ func (r *repairer) departures() []*snapshot.DeleteFile {
 }
 
 func compareEntries(a, b *snapshot.DeleteFile) int {
-	if c := strings.Compare(a.Path, b.Path); c != 0 {
-		return c
-	}
-	if c := int(min(1, max(-1, a.Offset-b.Offset))); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Manifest, b.Manifest)
+	return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset), strings.Compare(a.Manifest, b.Manifest))
 }
 
 // removed are all entries that go, in a fixed order.

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -74,7 +75,8 @@ var errNowhere = errors.New("nothing says where it is")
 // locate says where to read the deletion vector that an entry means. For faults of the range that is what the footer says;
 // it is nil when the footer does not have it either.
 func (r *repairer) locate(ctx context.Context, p *patient, d *snapshot.DeleteFile) (*wanted, error) {
-	w := &wanted{patient: p, entry: d, said: -1, at: puffin.DeletionVectorRange{Offset: d.Offset, Length: d.Length, RecordCount: d.Records, Location: d.Path, ReferencedDataFile: p.file.Path}}
+	w := &wanted{patient: p, entry: d, said: -1, at: maintenance.RangeOf(d)}
+	w.at.ReferencedDataFile = p.file.Path // which the entry need not say
 	faults := p.faults[d]
 	if faults["dv-cardinality"] != nil || faults["dv-range"] != nil || faults["dv-misbound"] != nil || faults["dv-fields-missing"] != nil {
 		blobs, err := r.footer(ctx, d.Path)

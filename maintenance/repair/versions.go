@@ -9,6 +9,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -34,7 +35,7 @@ func (r *repairer) versionsOf(ctx context.Context, location string) ([]storage.V
 
 // soundVersion looks for a sound deletion vector, with as many positions as its entry says, in older versions of its Puffin file.
 // An entry never changes, so what was sound under it is what its writer meant.
-func (r *repairer) soundVersion(ctx context.Context, d *snapshot.DeleteFile, file *snapshot.DataFile) (*puffin.Bitmap, string, error) {
+func (r *repairer) soundVersion(ctx context.Context, d *snapshot.DeleteFile) (*puffin.Bitmap, string, error) {
 	if d.Unbound() {
 		return nil, "", nil
 	}
@@ -42,9 +43,8 @@ func (r *repairer) soundVersion(ctx context.Context, d *snapshot.DeleteFile, fil
 	if err != nil {
 		return nil, "", err
 	}
-	at := puffin.DeletionVectorRange{Offset: d.Offset, Length: d.Length, RecordCount: d.Records, Location: d.Path, ReferencedDataFile: file.Path}
 	for _, v := range versions {
-		b, err := puffin.ReadDeletionVector(ctx, r.table.Store.ObjectVersion(d.Path, v), at)
+		b, err := puffin.ReadDeletionVector(ctx, r.table.Store.ObjectVersion(d.Path, v), maintenance.RangeOf(d))
 		if err == nil {
 			return b, versionNote(v, fmt.Sprintf("all %d positions", b.Cardinality())), nil
 		}
@@ -73,11 +73,10 @@ func (r *repairer) readableVersion(ctx context.Context, d *snapshot.DeleteFile) 
 			records += int64(len(positions))
 			return nil
 		})
-		var bad *positiondelete.Error
 		switch {
 		case err == nil && records == d.Records:
 			return object, versionNote(v, fmt.Sprintf("all %d records", records)), nil
-		case err == nil, errors.As(err, &bad), errors.Is(err, fs.ErrNotExist):
+		case err == nil, positiondelete.Unreadable(err):
 		default:
 			return nil, "", fmt.Errorf("%s, version %s: %w", d.Path, v.ID, err)
 		}

@@ -39,7 +39,7 @@ func bugs() []bug {
 			{"snapshot/manifest.go", "err = checkCounts(m, live)", "_ = checkCounts(m, live)"},
 		}},
 		{"2", "every deletion vector of a Puffin file is read from the place of the first", []edit{
-			{"maintenance/vectors.go", "		dv := f.DV()\n		ranges[i]", "		dv := files[0].DV()\n		ranges[i]"},
+			{"maintenance/vectors.go", "ranges[i] = RangeOf(f.DV())", "_ = f\n\t\tranges[i] = RangeOf(files[0].DV())"},
 		}},
 		{"3", "position deletes do not apply to data files of the same sequence number", []edit{
 			{"snapshot/state.go", "f.Seq <= d.Seq", "f.Seq < d.Seq"},
