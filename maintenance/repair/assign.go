@@ -94,8 +94,8 @@ func compareFiles(a, b *snapshot.DataFile) int {
 // vectorsOf finds the live entries that a finding is about.
 func (r *repairer) vectorsOf(f *check.Finding) []*snapshot.DeleteFile {
 	var out []*snapshot.DeleteFile
-	for _, d := range r.state.DVs {
-		if d.Path != f.Location || d.Referenced != f.DataFile && d.Referenced != "" && f.DataFile != "" {
+	for _, d := range r.puffins[f.Location] {
+		if d.Referenced != f.DataFile && d.Referenced != "" && f.DataFile != "" {
 			continue
 		}
 		if f.Offset == nil && d.Unbound() || f.Offset != nil && f.Length != nil && *f.Offset == d.Offset && *f.Length == d.Length {
@@ -143,32 +143,26 @@ func (r *repairer) assignVector(ctx context.Context, f *check.Finding) error {
 
 // assignPuffin is for findings about a whole Puffin file: all its live deletion vectors move.
 func (r *repairer) assignPuffin(f *check.Finding) error {
-	for _, d := range r.state.DVs {
-		switch {
-		case d.Path != f.Location:
-		case r.state.DataFiles[d.Referenced] == nil:
-			// together decides about those without a live data file
-		default:
-			p, err := r.patient(d.Referenced, f)
-			if err != nil {
-				return err
-			}
-			p.fault(d, f)
+	for _, d := range r.puffins[f.Location] {
+		if r.state.DataFiles[d.Referenced] == nil {
+			continue // together decides about those without a live data file
 		}
+		p, err := r.patient(d.Referenced, f)
+		if err != nil {
+			return err
+		}
+		p.fault(d, f)
 	}
 	return nil
 }
 
 // assignObject is for findings that may be about files of any kind.
 func (r *repairer) assignObject(ctx context.Context, f *check.Finding) error {
-	for _, d := range r.state.DVs {
-		switch {
-		case d.Path != f.Location:
-		case f.Offset != nil:
+	if len(r.puffins[f.Location]) > 0 {
+		if f.Offset != nil {
 			return r.assignVector(ctx, f)
-		default:
-			return r.assignPuffin(f)
 		}
+		return r.assignPuffin(f)
 	}
 	if slices.ContainsFunc(r.state.PositionDeletes, func(d *snapshot.DeleteFile) bool { return d.Path == f.Location }) {
 		return r.assignDeletes(f)

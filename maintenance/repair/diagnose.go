@@ -23,10 +23,12 @@ type repairer struct {
 	table   *catalog.Table
 	found   *check.Report
 	chosen  map[*check.Finding]bool
-	skipped []maintenance.Skip // asked for, and not to be repaired
+	unclear map[string][]string // issues by data file that are not chosen and leave its deletes in doubt
+	skipped []maintenance.Skip  // asked for, and not to be repaired
 
 	corrected map[string]iceberg.ManifestFile // what the manifest list should say, by location
 	state     *snapshot.State
+	puffins   map[string][]*snapshot.DeleteFile // deletion vectors of the state by Puffin file
 
 	patients map[string]*patient                         // by data file
 	siblings []*snapshot.DataFile                        // whose sound deletion vectors move with their Puffin file
@@ -75,7 +77,7 @@ func diagnose(ctx context.Context, t *catalog.Table, o Options) (*repairer, erro
 		return nil, err
 	}
 	r := &repairer{
-		options: o, table: t, found: found, chosen: map[*check.Finding]bool{}, skipped: []maintenance.Skip{}, corrected: map[string]iceberg.ManifestFile{},
+		options: o, table: t, found: found, chosen: map[*check.Finding]bool{}, unclear: map[string][]string{}, skipped: []maintenance.Skip{}, corrected: map[string]iceberg.ManifestFile{},
 		patients: map[string]*patient{}, wrong: map[*snapshot.DeleteFile]*wrongFile{}, gone: map[*snapshot.DeleteFile]*departure{},
 		restored: map[string]*storage.Object{}, notes: map[string]string{}, watched: map[*snapshot.DataFile]bool{}, absent: map[string]bool{}, rewrite: map[string]bool{},
 		older: map[string][]*snapshot.DeleteFile{}, blobs: map[string]map[string][]puffin.BlobMetadata{},
@@ -113,6 +115,12 @@ func (r *repairer) choose() {
 			continue
 		}
 		r.chosen[f] = true
+	}
+	for i := range r.found.Findings {
+		f := &r.found.Findings[i]
+		if other := r.unclear[f.DataFile]; decides(f.Issue) && !r.chosen[f] && !slices.Contains(other, f.Issue) {
+			r.unclear[f.DataFile] = append(other, f.Issue)
+		}
 	}
 }
 
@@ -199,7 +207,9 @@ func (r *repairer) read(ctx context.Context, named map[string]bool) error {
 	if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, snapshot.ErrPartitionValue) || errors.Is(err, snapshot.ErrMetadata) {
 		return fmt.Errorf("%w: %w; other findings of the check may say why, to be repaired together with this one", ErrNoRepair, err)
 	}
-	r.state = state
+	if r.state = state; err == nil {
+		r.puffins = state.Puffins()
+	}
 	if err != nil || r.formatVersion() >= 3 {
 		return err
 	}

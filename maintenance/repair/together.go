@@ -13,18 +13,11 @@ import (
 
 // single refuses a data file of which something else is unclear than what the operator named.
 func (r *repairer) single(file *snapshot.DataFile) error {
-	var other []string
-	for i := range r.found.Findings {
-		f := &r.found.Findings[i]
-		if f.DataFile == file.Path && decides(f.Issue) && !r.chosen[f] && !slices.Contains(other, f.Issue) {
-			other = append(other, f.Issue)
-		}
-	}
+	other := slices.Sorted(slices.Values(r.unclear[file.Path]))
 	switch {
 	case file.Twice:
 		return fmt.Errorf("%w: the data file %s is live in two entries", ErrNoRepair, file.Path)
 	case len(other) > 0:
-		slices.Sort(other)
 		return fmt.Errorf("%w: the deletes of %s also have %s: name all of them (--issue %s)", ErrNoRepair, file.Path, strings.Join(other, ", "),
 			strings.Join(slices.Concat(r.options.Issues, other), ","))
 	}
