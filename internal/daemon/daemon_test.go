@@ -73,32 +73,26 @@ func TestAPauseThatComesDuringARunIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.runs(func(ctx context.Context, j Job) Run {
-		r, _, err := s.states.Load(ctx, j.Key)
-		assert.NoError(t, err)
-		r.Paused = "moving house"
-		assert.NoError(t, s.states.Save(ctx, j.Key, r))
+		assert.NoError(t, s.states.Order(ctx, j.Key, "moving house"))
 		return Run{Result: ResultDone}
 	})
 	runs, err := s.once()
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
 	r := s.record("c.db.a")
-	assert.Equal(t, "moving house", r.Paused)
+	assert.Equal(t, "moving house", r.Pause())
 	assert.Len(t, r.Runs, 1, "and the run is remembered")
 }
 
 func TestAPausedTableIsNotRunUntilItIsResumedAndThenWhatWasMissedHappensOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	paused := s.record("c.db.a")
-	paused.Paused = "moving house"
-	require.NoError(t, s.states.Save(t.Context(), Key{Table: "c.db.a"}, paused))
+	require.NoError(t, s.states.Order(t.Context(), Key{Table: "c.db.a"}, "moving house"))
 	d, stop := s.serve()
 	s.eventually("b runs", func() bool { return s.times("c.db.b") == 1 })
-	assert.Equal(t, "moving house", d.Status().Tables[0].Record.Paused)
+	assert.Equal(t, "moving house", d.Status().Tables[0].Record.Pause())
 	assert.Zero(t, s.times("c.db.a"))
-	paused.Paused = ""
-	require.NoError(t, s.states.Save(t.Context(), Key{Table: "c.db.a"}, paused))
+	require.NoError(t, s.states.Order(t.Context(), Key{Table: "c.db.a"}, ""))
 	s.eventually("a runs", func() bool { return s.times("c.db.a") > 0 })
 	stop()
 	assert.Equal(t, 1, s.times("c.db.a"))
@@ -110,9 +104,7 @@ func TestAPauseThatADaemonHasNotSeenIsObeyedBeforeTheRun(t *testing.T) {
 	s.o.Once = true
 	d := New(s.o)
 	require.NoError(t, d.discover(t.Context()))
-	r := s.record("c.db.a")
-	r.Paused = "moving house"
-	require.NoError(t, s.states.Save(t.Context(), Key{Table: "c.db.a"}, r))
+	require.NoError(t, s.states.Order(t.Context(), Key{Table: "c.db.a"}, "moving house"))
 	ended := make(chan struct{}, 2)
 	require.Equal(t, 2, d.begin(t.Context(), ended, nil))
 	<-ended

@@ -113,13 +113,18 @@ func (d *Daemon) reread(ctx context.Context, catalog string) {
 	now := d.o.Now()
 	for _, k := range blocked {
 		known, _ := d.roster.Record(k)
-		switch r, ok := stored[k]; {
+		r, ok := stored[k]
+		if !ok && !d.unread[k] {
+			r = known // only an order was there, and is gone
+			r.Ordered = ""
+		}
+		switch {
 		case failed[k] != nil:
 		case d.unread[k]:
 			d.roster.Replace(k, now, r)
 			delete(d.unread, k)
-		case ok && (r.Paused != known.Paused || r.Halted != known.Halted):
-			d.roster.Block(k, now, r.Paused, r.Halted)
+		case !known.sameBlock(r):
+			d.roster.Block(k, now, r)
 		}
 	}
 }

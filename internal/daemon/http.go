@@ -116,7 +116,7 @@ func (s Status) Document(version string) StatusDocument {
 	for _, t := range s.Tables {
 		one := TableStatus{
 			Table: t.Table, Policy: t.Policy.Name, Why: t.Why, Action: t.Policy.Action, Running: t.Running,
-			Halted: t.Record.Halted, Paused: t.Record.Paused, Runs: t.Record.Runs,
+			Halted: t.Record.Halted, Paused: t.Record.Pause(), Runs: t.Record.Runs,
 		}
 		if one.Runs == nil {
 			one.Runs = []Run{}

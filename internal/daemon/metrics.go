@@ -186,7 +186,7 @@ func (c *tableCollector) Collect(out chan<- prometheus.Metric) {
 // table tells of one table.
 func (c *tableCollector) table(s State, tell func(desc, more string, v float64, latest bool)) {
 	tell("halted", "", float64(b2i(s.Record.Halted != "")), false)
-	tell("paused", "", float64(b2i(s.Record.Paused != "")), false)
+	tell("paused", "", float64(b2i(s.Record.Pause() != "")), false)
 	tell("last_success", "", lastSuccess(s.Record), true)
 	last := s.Record.last()
 	if last == nil {

@@ -59,7 +59,7 @@ func (s *State) health() health {
 		return healthHalted
 	case checked != nil && checked.Result == ResultDamaged:
 		return healthDamaged
-	case s.Record.Paused != "":
+	case s.Record.Pause() != "":
 		return healthPaused
 	case last != nil && last.Result == ResultFailed:
 		return healthFailed
@@ -95,7 +95,7 @@ func (s *State) reasons() []reason {
 		}
 	}
 	add(healthHalted, s.Record.Halted, "A safety check refused. The table is left alone until somebody looks at it and calls dvcompactor resume.")
-	add(healthPaused, s.Record.Paused, "The table is left alone until somebody calls dvcompactor resume.")
+	add(healthPaused, s.Record.Pause(), "The table is left alone until somebody calls dvcompactor resume.")
 	if checked := s.Record.checked(); checked != nil && checked.Result == ResultDamaged {
 		add(healthDamaged, "The last check found "+strings.Join(findings(checked), ", ")+".", "dvcompactor check says where, and dvcompactor repair mends it.")
 	}

@@ -39,13 +39,24 @@ type Record struct {
 	Failures int `json:"failures,omitempty"`
 	// Halted says why the table is left alone until an operator resumes it: a safety check refused.
 	Halted string `json:"halted,omitempty"`
-	// Paused says why the table is left alone until an operator resumes it: it was asked for, or failed too often.
+	// Paused says why the table is left alone until an operator resumes it: it failed too often.
 	Paused string `json:"paused,omitempty"`
-	Runs   []Run  `json:"runs,omitempty"` // newest last
+	// Ordered says why an operator paused it. It is kept apart from the rest, which daemons write after each run: an order
+	// that is given at that moment is not lost.
+	Ordered string `json:"-"`
+	Runs    []Run  `json:"runs,omitempty"` // newest last
 }
 
 // Blocked says why nothing is run, or nothing.
-func (r *Record) Blocked() string { return cmp.Or(r.Halted, r.Paused) }
+func (r *Record) Blocked() string { return cmp.Or(r.Halted, r.Pause()) }
+
+// Pause says why the table is paused, or nothing.
+func (r *Record) Pause() string { return cmp.Or(r.Ordered, r.Paused) }
+
+// sameBlock says whether two records are blocked for the same reasons.
+func (r *Record) sameBlock(o Record) bool {
+	return r.Halted == o.Halted && r.Paused == o.Paused && r.Ordered == o.Ordered
+}
 
 // maxRuns is how many runs are remembered of each table.
 const maxRuns = 50

@@ -222,14 +222,14 @@ func (r *Roster) Done(k Key, now time.Time, run Run) (Record, bool) {
 }
 
 // Skip tells the roster that a run did not take place because the table is blocked. What it was for stays due.
-func (r *Roster) Skip(k Key, now time.Time, paused, halted string) {
+func (r *Roster) Skip(k Key, now time.Time, blocked Record) {
 	e := r.entries[k]
 	if e == nil || !e.running {
 		return
 	}
 	e.running = false
 	r.running[k.Catalog()]--
-	r.Block(k, now, paused, halted)
+	r.Block(k, now, blocked)
 }
 
 // Replace puts what is remembered of a key in the place of what the roster took for it, unless it is being worked on.
@@ -249,16 +249,16 @@ func (r *Roster) Record(k Key) (Record, bool) {
 	return e.record, true
 }
 
-// Block pauses or halts a key, or with neither resumes it.
-func (r *Roster) Block(k Key, now time.Time, paused, halted string) (Record, bool) {
+// Block pauses or halts a key as a record says, or with neither resumes it.
+func (r *Roster) Block(k Key, now time.Time, as Record) (Record, bool) {
 	e := r.entries[k]
 	if e == nil {
 		return Record{}, false
 	}
-	if paused == "" && halted == "" {
+	if as.Blocked() == "" {
 		e.record.Failures = 0
 	}
-	e.record.Paused, e.record.Halted = paused, halted
+	e.record.Ordered, e.record.Paused, e.record.Halted = as.Ordered, as.Paused, as.Halted
 	r.plan(e, now)
 	return e.record, true
 }

@@ -95,7 +95,7 @@ func TestATableThatAlwaysFailsIsPausedAndHoldsUpNobody(t *testing.T) {
 	assert.Equal(t, "it failed 3 times in a row, last with: poison", r.Paused)
 	assert.InDelta(t, 24, len(w.begun[Key{Table: w.tables[8]}]), 1)
 	w.outcome = func(Job) Run { return Run{Result: ResultDone} }
-	_, ok = w.roster.Block(Key{Table: bad}, w.now, "", "")
+	_, ok = w.roster.Block(Key{Table: bad}, w.now, Record{})
 	require.True(t, ok)
 	w.until(w.now.Add(2 * time.Hour))
 	assert.Len(t, w.begun[Key{Table: bad}], 5, "what was missed once, and the next hour")

@@ -51,3 +51,43 @@ func TestAnObjectThatIsNoRecordOfTheTableIsAnErrorThatNamesIt(t *testing.T) {
 		assert.ErrorContains(t, err, files[0], name)
 	}
 }
+
+func TestAnOrderStandsWhateverIsSavedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	k := Key{"c.db.t", false}
+	for name, states := range map[string]States{"memory": NewMemory(), "objects": NewObjects(openStore(t), t.TempDir())} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, states.Save(t.Context(), k, Record{Failures: 1}))
+			before, _, err := states.Load(t.Context(), k)
+			require.NoError(t, err)
+			require.NoError(t, states.Order(t.Context(), k, "moving house"))
+			before.Failures = 2
+			require.NoError(t, states.Save(t.Context(), k, before), "by a daemon that has not seen the order")
+			r, ok, err := states.Load(t.Context(), k)
+			require.NoError(t, err)
+			assert.True(t, ok)
+			assert.Equal(t, Record{Failures: 2, Ordered: "moving house"}, r)
+			require.NoError(t, states.Order(t.Context(), k, ""))
+			require.NoError(t, states.Save(t.Context(), k, r), "by a daemon that has not seen that it is taken back")
+			r, _, err = states.Load(t.Context(), k)
+			require.NoError(t, err)
+			assert.Equal(t, Record{Failures: 2}, r)
+		})
+	}
+}
+
+func TestATableThatNobodyRanYetCanBePausedAndResumed(t *testing.T) {
+	t.Parallel()
+	states := NewObjects(openStore(t), t.TempDir())
+	k := Key{"c.db.t", true}
+	require.NoError(t, states.Order(t.Context(), k, "moving house"))
+	r, ok, err := states.Load(t.Context(), k)
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, "moving house", r.Blocked())
+	require.NoError(t, states.Order(t.Context(), k, ""))
+	_, ok, err = states.Load(t.Context(), k)
+	require.NoError(t, err)
+	assert.False(t, ok)
+}

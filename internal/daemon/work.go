@@ -75,24 +75,25 @@ func (d *Daemon) note(j Job, run Run) (Record, bool) {
 	if run.blocked == nil {
 		return d.roster.Done(j.Key, now, run)
 	}
-	d.roster.Skip(j.Key, now, run.blocked.Paused, run.blocked.Halted)
+	d.roster.Skip(j.Key, now, *run.blocked)
 	d.unread[j.Key] = run.unread
 	return Record{}, false
 }
 
-// merge adds to a record the pause that an operator ordered while the table was being worked on.
+// merge adds to a record the pause that an operator ordered while the table was being worked on. A record that cannot be read
+// is not written over.
 func (d *Daemon) merge(ctx context.Context, k Key, record Record) (Record, error) {
 	stored, ok, err := d.o.States.Load(ctx, k)
 	if err != nil {
 		return record, fmt.Errorf("%w; it is not written over", err)
 	}
-	if !ok || stored.Paused == "" {
+	if !ok || stored.Ordered == record.Ordered {
 		return record, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	record.Paused = stored.Paused
-	d.roster.Block(k, d.o.Now(), record.Paused, record.Halted)
+	record.Ordered = stored.Ordered
+	d.roster.Block(k, d.o.Now(), record)
 	return record, nil
 }
 

@@ -47,25 +47,16 @@ func Pause(ctx context.Context, o BlockOptions, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return exit.Usagef("--reason is missing: say why, for whoever sees the table paused")
 	}
-	return o.change(ctx, func(r daemon.Record) daemon.Record {
-		r.Paused = reason
-		return r
-	})
+	return o.change(ctx, reason)
 }
 
 // Resume lets daemons work on a table again that was paused or halted.
 func Resume(ctx context.Context, o BlockOptions) error {
-	return o.change(ctx, func(r daemon.Record) daemon.Record {
-		if r.Blocked() != "" {
-			r.Failures = 0
-		}
-		r.Paused, r.Halted = "", ""
-		return r
-	})
+	return o.change(ctx, "")
 }
 
-// change changes what is remembered of the table, of each kind that is meant.
-func (o *BlockOptions) change(ctx context.Context, to func(daemon.Record) daemon.Record) error {
+// change pauses the table for a reason, or with none resumes it, for each kind that is meant.
+func (o *BlockOptions) change(ctx context.Context, reason string) error {
 	l, states, err := remembering(ctx, o.Source)
 	if err != nil {
 		return err
@@ -81,23 +72,36 @@ func (o *BlockOptions) change(ctx context.Context, to func(daemon.Record) daemon
 			continue
 		}
 		k := daemon.Key{Table: table, Check: check}
-		was, known, err := states.Load(ctx, k)
-		if errors.Is(err, daemon.ErrDamagedState) {
-			o.Log.Warn("what was remembered of the table is given up", zap.String("table", table), zap.Error(err))
-			was, known, err = daemon.Record{}, true, nil
-		}
+		was, now, err := o.order(ctx, states, k, reason)
 		if err != nil {
 			return err
 		}
-		now := to(was)
-		if known || now.Blocked() != "" {
-			if err := states.Save(ctx, k, now); err != nil {
-				return err
-			}
-		}
-		doc.Kinds = append(doc.Kinds, BlockedKind{kind(check), now.Paused, now.Halted, was.Paused, was.Halted})
+		doc.Kinds = append(doc.Kinds, BlockedKind{kind(check), now.Pause(), now.Halted, was.Pause(), was.Halted})
 	}
 	return o.print(doc)
+}
+
+// order gives the order about one kind, and returns how it stood and how it stands. Resuming also takes back what a daemon
+// decided; it does not write otherwise what daemons write.
+func (o *BlockOptions) order(ctx context.Context, states daemon.States, k daemon.Key, reason string) (was, now daemon.Record, err error) {
+	was, _, err = states.Load(ctx, k)
+	damaged := errors.Is(err, daemon.ErrDamagedState)
+	if damaged {
+		o.Log.Warn("what was remembered of the table is given up", zap.String("table", k.Table), zap.Error(err))
+		was, err = daemon.Record{}, nil
+	}
+	if err == nil {
+		err = states.Order(ctx, k, reason)
+	}
+	now = was
+	now.Ordered = reason
+	if reason == "" {
+		now.Paused, now.Halted, now.Failures = "", "", 0
+	}
+	if err == nil && (damaged || now.Paused != was.Paused || now.Halted != was.Halted) {
+		err = states.Save(ctx, k, now)
+	}
+	return was, now, err
 }
 
 func kind(check bool) string {
