@@ -125,6 +125,8 @@ func tableDescs(label bool) map[string]*prometheus.Desc {
 		"halted":       desc("halted", "Whether a safety check refused the table, until somebody resumes it."),
 		"paused":       desc("paused", "Whether the table is paused."),
 		"last_success": desc("last_success_timestamp_seconds", "When the last run of the table that did not fail began."),
+		"next_run":     desc("next_run_timestamp_seconds", "When the next run of the table is due, which may be in the past when it waits for its turn; 0 when it is blocked, or never."),
+		"owed":         desc("run_owed_timestamp_seconds", "When the first of the runs was due that none without a failure has made up for; in the future when none is missing, 0 when the table is blocked or never runs."),
 		"delete_files": desc("delete_files", "Live delete files after the last run.", "kind"),
 		"puffin_files": desc("puffin_files", "Puffin files after the last run."),
 		"dv_blobs":     desc("dv_blobs", "Live deletion vectors after the last run."),
@@ -153,22 +155,18 @@ func (c *tableCollector) Collect(out chan<- prometheus.Metric) {
 	status := c.status()
 	if !c.label {
 		for _, policy := range status.Policies {
-			for _, desc := range []string{"halted", "paused", "last_success"} {
+			for _, desc := range []string{"halted", "paused", "last_success", "next_run", "owed"} {
 				values[sample{desc, [3]string{policy}}] = 0
 			}
 		}
 	}
 	for _, s := range status.Tables {
-		c.table(s, func(desc, more string, v float64, latest bool) {
+		c.table(s, func(desc, more string, v float64, join func(a, b float64) float64) {
 			key := sample{desc, [3]string{s.Policy.Name, s.Table, more}}
 			if !c.label {
 				key.labels[1] = ""
 			}
-			if latest {
-				values[key] = max(values[key], v)
-			} else {
-				values[key] += v
-			}
+			values[key] = join(values[key], v)
 		})
 	}
 	for key, v := range values {
@@ -183,22 +181,36 @@ func (c *tableCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// How the values of several tables become one, without the label.
+func sum(a, b float64) float64    { return a + b }
+func latest(a, b float64) float64 { return max(a, b) }
+
+// earliest takes 0 for never.
+func earliest(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
+
 // table tells of one table.
-func (c *tableCollector) table(s State, tell func(desc, more string, v float64, latest bool)) {
-	tell("halted", "", float64(b2i(s.Record.Halted != "")), false)
-	tell("paused", "", float64(b2i(s.Record.Pause() != "")), false)
-	tell("last_success", "", lastSuccess(s.Record), true)
+func (c *tableCollector) table(s State, tell func(desc, more string, v float64, join func(a, b float64) float64)) {
+	tell("halted", "", float64(b2i(s.Record.Halted != "")), sum)
+	tell("paused", "", float64(b2i(s.Record.Pause() != "")), sum)
+	tell("last_success", "", seconds(s.Record.succeeded()), latest)
+	tell("next_run", "", seconds(s.Next), earliest)
+	tell("owed", "", seconds(s.Owed), earliest)
 	last := s.Record.last()
 	if last == nil {
 		return
 	}
 	if s.Check {
 		for issue, n := range s.found() {
-			tell("corrupt", issue, float64(n), false)
+			tell("corrupt", issue, float64(n), sum)
 		}
 		return
 	}
-	tell("pending", "", float64(last.Pending), false)
+	tell("pending", "", float64(last.Pending), sum)
 	counts := last.After
 	if counts == nil {
 		counts = last.Before
@@ -206,28 +218,17 @@ func (c *tableCollector) table(s State, tell func(desc, more string, v float64, 
 	if counts == nil {
 		return
 	}
-	tell("delete_files", "position", float64(counts.PositionDeleteFiles), false)
-	tell("delete_files", "equality", float64(counts.EqualityDeleteFiles), false)
-	tell("dv_blobs", "", float64(counts.DeletionVectors), false)
-	tell("puffin_files", "", float64(counts.PuffinFiles), false)
-	tell("deleted_rows", "", float64(counts.DeletedRows), false)
+	tell("delete_files", "position", float64(counts.PositionDeleteFiles), sum)
+	tell("delete_files", "equality", float64(counts.EqualityDeleteFiles), sum)
+	tell("dv_blobs", "", float64(counts.DeletionVectors), sum)
+	tell("puffin_files", "", float64(counts.PuffinFiles), sum)
+	tell("deleted_rows", "", float64(counts.DeletedRows), sum)
 }
 
-// last returns the newest run, nil before the first.
-func (r *Record) last() *Run {
-	if len(r.Runs) == 0 {
-		return nil
+// seconds since the epoch; 0 for the zero time.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
 	}
-	return &r.Runs[len(r.Runs)-1]
-}
-
-// lastSuccess is when the last run that did not fail began, in seconds since the epoch; 0 for never.
-func lastSuccess(r Record) float64 {
-	for i := len(r.Runs) - 1; i >= 0; i-- {
-		switch run := r.Runs[i]; run.Result {
-		case ResultDone, ResultNothing, ResultDamaged, ResultSkipped:
-			return float64(run.Started.Unix())
-		}
-	}
-	return 0
+	return float64(t.Unix())
 }

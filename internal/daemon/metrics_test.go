@@ -108,9 +108,9 @@ func standingStatus() Status {
 	counts := &maintenance.Counts{PositionDeleteFiles: 3, EqualityDeleteFiles: 1, DeletionVectors: 4, PuffinFiles: 2, DeletedRows: 99}
 	began := time.Unix(1000, 0)
 	return Status{Policies: []string{"p", "q", "unused"}, Tables: []State{
-		{Key: Key{"c.db.t", false}, Policy: &config.Policy{Name: "p", Action: "compact"}, Record: Record{Paused: "x", Runs: []Run{{Started: began, Result: ResultNothing, Before: counts}, {Started: time.Unix(2000, 0), Result: ResultFailed, Pending: 5, Before: counts}}}},
+		{Key: Key{"c.db.t", false}, Policy: &config.Policy{Name: "p", Action: "compact"}, Next: time.Unix(7000, 0), Owed: time.Unix(6000, 0), Record: Record{Paused: "x", Runs: []Run{{Started: began, Result: ResultNothing, Before: counts}, {Started: time.Unix(2000, 0), Result: ResultFailed, Pending: 5, Before: counts}}}},
 		{Key: Key{"c.db.t", true}, Policy: &config.Policy{Name: "q", Action: "check"}, Record: Record{Halted: "x", Runs: []Run{{Started: began, Result: ResultDamaged, Findings: map[string]int{"dv-corrupt": 5}}}}},
-		{Key: Key{"c.db.u", false}, Policy: &config.Policy{Name: "p", Action: "compact"}, Record: Record{Runs: []Run{{Started: time.Unix(500, 0), Committed: true, Result: ResultDone, After: counts}}}},
+		{Key: Key{"c.db.u", false}, Policy: &config.Policy{Name: "p", Action: "compact"}, Next: time.Unix(6500, 0), Owed: time.Unix(6500, 0), Record: Record{Runs: []Run{{Started: time.Unix(500, 0), Committed: true, Result: ResultDone, After: counts}}}},
 	}}
 }
 
@@ -121,7 +121,8 @@ func TestATableHasItsSeriesByName(t *testing.T) {
 	got := scrape(t, m)
 	for sample, want := range map[string]string{
 		`paused{policy="p",table="c.db.t"}`: "1", `halted{policy="p",table="c.db.t"}`: "0", `halted{policy="q",table="c.db.t"}`: "1",
-		`last_success_timestamp_seconds{policy="p",table="c.db.t"}`: "1000", `delete_files{kind="position",policy="p",table="c.db.t"}`: "3",
+		`last_success_timestamp_seconds{policy="p",table="c.db.t"}`: "1000", `next_run_timestamp_seconds{policy="p",table="c.db.t"}`: "7000",
+		`run_owed_timestamp_seconds{policy="p",table="c.db.t"}`: "6000", `next_run_timestamp_seconds{policy="q",table="c.db.t"}`: "0", `delete_files{kind="position",policy="p",table="c.db.t"}`: "3",
 		`delete_files{kind="equality",policy="p",table="c.db.t"}`: "1", `dv_blobs{policy="p",table="c.db.t"}`: "4", `puffin_files{policy="p",table="c.db.t"}`: "2",
 		`deleted_rows{policy="p",table="c.db.t"}`: "99", `plan_pending_files{policy="p",table="c.db.t"}`: "5", `corrupt_dvs{issue="dv-corrupt",policy="q",table="c.db.t"}`: "5",
 	} {
@@ -164,7 +165,8 @@ func TestWithoutTheTableLabelThereAreSumsByPolicy(t *testing.T) {
 	require.NoError(t, m.Tables(standingStatus, false))
 	got := scrape(t, m)
 	for sample, want := range map[string]string{
-		`paused{policy="p"}`: "1", `dv_blobs{policy="p"}`: "8", `last_success_timestamp_seconds{policy="p"}`: "1000", `halted{policy="unused"}`: "0", `paused{policy="unused"}`: "0",
+		`paused{policy="p"}`: "1", `dv_blobs{policy="p"}`: "8", `last_success_timestamp_seconds{policy="p"}`: "1000", `next_run_timestamp_seconds{policy="p"}`: "6500",
+		`run_owed_timestamp_seconds{policy="p"}`: "6000", `run_owed_timestamp_seconds{policy="q"}`: "0", `halted{policy="unused"}`: "0", `paused{policy="unused"}`: "0",
 	} {
 		assert.Equal(t, want, got["dvcompactor_"+sample], sample)
 	}
@@ -185,7 +187,7 @@ func TestNoMetricIsMissingAndNoneIsUndocumented(t *testing.T) {
 		assert.Contains(t, string(text), "`"+name+"`", "docs/daemon.md should describe it")
 	}
 	for _, name := range []string{
-		"runs_total", "run_duration_seconds_bucket", "last_success_timestamp_seconds", "halted", "paused", "commit_conflicts_total", "commit_attempts_bucket", "files_dropped_by_conflict_total",
+		"runs_total", "run_duration_seconds_bucket", "last_success_timestamp_seconds", "next_run_timestamp_seconds", "run_owed_timestamp_seconds", "halted", "paused", "commit_conflicts_total", "commit_attempts_bucket", "files_dropped_by_conflict_total",
 		"delete_files", "puffin_files", "dv_blobs", "deleted_rows", "plan_pending_files", "bytes_read_total", "bytes_written_total", "corrupt_dvs", "bucket_operations_total",
 		"bucket_operation_failures_total", "bucket_operation_duration_seconds_bucket", "config_last_reload_successful", "build_info",
 	} {

@@ -58,6 +58,33 @@ func (r *Record) sameBlock(o Record) bool {
 	return r.Halted == o.Halted && r.Paused == o.Paused && r.Ordered == o.Ordered
 }
 
+// last returns the newest run, nil before the first.
+func (r *Record) last() *Run {
+	if len(r.Runs) == 0 {
+		return nil
+	}
+	return &r.Runs[len(r.Runs)-1]
+}
+
+// lastSuccess returns the newest run that did not fail, nil when there is none.
+func (r *Record) lastSuccess() *Run {
+	for i := len(r.Runs) - 1; i >= 0; i-- {
+		switch r.Runs[i].Result {
+		case ResultDone, ResultNothing, ResultDamaged, ResultSkipped:
+			return &r.Runs[i]
+		}
+	}
+	return nil
+}
+
+// succeeded is when the newest run that did not fail began; the zero time for never.
+func (r *Record) succeeded() time.Time {
+	if last := r.lastSuccess(); last != nil {
+		return last.Started
+	}
+	return time.Time{}
+}
+
 // maxRuns is how many runs are remembered of each table.
 const maxRuns = 50
 

@@ -11,9 +11,12 @@ import (
 // State is how a key stands.
 type State struct {
 	Key
-	Policy  *config.Policy
-	Why     string // it is that policy
-	Next    time.Time
+	Policy *config.Policy
+	Why    string // it is that policy
+	Next   time.Time
+	// Owed is when the first of the runs was due that none without a failure has made up for; it is Next when none is missing,
+	// and the zero time when the key is blocked or never runs.
+	Owed    time.Time
 	Running bool
 	Record  Record
 }
@@ -24,12 +27,26 @@ func (r *Roster) States() []State {
 	for _, e := range r.entries {
 		s := State{Key: e.Key, Policy: e.policy, Why: e.why, Running: e.running, Record: e.record}
 		if e.record.Blocked() == "" {
-			s.Next = e.due
+			s.Next, s.Owed = e.due, e.owed()
 		}
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b State) int { return a.Key.compare(b.Key) })
 	return out
+}
+
+// owed is when the first run was due that none without a failure has made up for.
+func (e *item) owed() time.Time {
+	last := e.record.lastSuccess()
+	switch {
+	case e.due.IsZero():
+		return time.Time{}
+	case last != nil:
+		return e.schedule.Due(e.schedule.Slot(last.Started))
+	case len(e.record.Runs) > 0:
+		return e.record.Runs[0].Started
+	}
+	return e.due
 }
 
 // Held returns the keys that are due but blocked.
