@@ -44,7 +44,7 @@ func TestExampleFile(t *testing.T) {
 		t.Errorf("the example does not show the defaults: %+v", c.Defaults)
 	}
 	daemon := c.Daemon
-	daemon.State, daemon.Token, daemon.Webhook, daemon.TLS = "", "", "", ServerTLS{}
+	daemon.State, daemon.Token, daemon.Webhook, daemon.Pprof, daemon.TLS = "", "", "", "", ServerTLS{}
 	if daemon != DefaultDaemon() {
 		t.Errorf("the example does not show the defaults: %+v", daemon)
 	}

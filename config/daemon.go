@@ -13,6 +13,7 @@ func (d *decoder) daemon(m *mapping) Daemon {
 	otherwise := DefaultDaemon()
 	out := Daemon{
 		Listen:                m.listen("listen", otherwise.Listen),
+		Pprof:                 m.loopback("pprof"),
 		State:                 m.state("state"),
 		Parallelism:           m.integer("parallelism", 1, most, otherwise.Parallelism),
 		ParallelismPerCatalog: m.integer("parallelism_per_catalog", 1, most, otherwise.ParallelismPerCatalog),
@@ -38,6 +39,20 @@ func (m *mapping) listen(key, otherwise string) string {
 	_, port, err := net.SplitHostPort(s.text)
 	if _, errPort := strconv.ParseUint(port, 10, 16); err != nil || errPort != nil {
 		m.fail(key, "must be an address and a port, for instance 127.0.0.1:9464, or :9464 for all addresses", s.shown())
+	}
+	return s.text
+}
+
+// loopback reads the address of a server that nobody else may reach.
+func (m *mapping) loopback(key string) string {
+	s := m.scalar(key)
+	if s.text == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(s.text)
+	_, errPort := strconv.ParseUint(port, 10, 16)
+	if ip := net.ParseIP(host); err != nil || errPort != nil || host != "localhost" && !ip.IsLoopback() {
+		m.fail(key, "must be a loopback address and a port, for instance 127.0.0.1:6060: profiles tell what is in memory", s.shown())
 	}
 	return s.text
 }

@@ -9,6 +9,7 @@ func TestEveryKeyOfTheDaemonIsRead(t *testing.T) {
 	t.Parallel()
 	const text = `daemon:
   listen: "[::]:443"
+  pprof: "[::1]:6060"
   state: s3://b/state
   parallelism: 7
   parallelism_per_catalog: 9
@@ -26,7 +27,7 @@ func TestEveryKeyOfTheDaemonIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Daemon{
-		Listen: "[::]:443", State: "s3://b/state", Parallelism: 7, ParallelismPerCatalog: 9, Discovery: time.Second, Deadline: 2 * time.Second, Failures: 1,
+		Listen: "[::]:443", Pprof: "[::1]:6060", State: "s3://b/state", Parallelism: 7, ParallelismPerCatalog: 9, Discovery: time.Second, Deadline: 2 * time.Second, Failures: 1,
 		Token: "t", TLS: ServerTLS{CertFile: "a", KeyFile: "b"}, Webhook: "https://h.example/x?y=z",
 	}
 	if c.Daemon != want {
@@ -59,6 +60,7 @@ func TestStateIsKeptAtALocation(t *testing.T) {
 func TestMistakesInTheDaemon(t *testing.T) {
 	t.Parallel()
 	const listen = "must be an address and a port, for instance 127.0.0.1:9464, or :9464 for all addresses"
+	const pprof = "must be a loopback address and a port, for instance 127.0.0.1:6060: profiles tell what is in memory"
 	const state = "must be an absolute folder or a location: /var/lib/dvcompactor, file:///var/lib/dvcompactor or s3://bucket/dvcompactor"
 	checkMistakes(t, []mistake{
 		{"a list", minimal("daemon: []\n"), []string{"f:6: daemon: must be a mapping of keys to values (got a list)"}},
@@ -67,6 +69,9 @@ func TestMistakesInTheDaemon(t *testing.T) {
 		{"an address alone", minimal("daemon: {listen: '127.0.0.1:'}\n"), []string{"f:6: daemon.listen: " + listen + " (got 127.0.0.1:)"}},
 		{"a port that is none", minimal("daemon: {listen: ':65536'}\n"), []string{"f:6: daemon.listen: " + listen + " (got :65536)"}},
 		{"no address at all", minimal("daemon: {listen: ''}\n"), []string{"f:6: daemon.listen: " + listen}},
+		{"profiles for everybody", minimal("daemon: {pprof: ':6060'}\n"), []string{"f:6: daemon.pprof: " + pprof + " (got :6060)"}},
+		{"profiles for the network", minimal("daemon: {pprof: '10.0.0.1:6060'}\n"), []string{"f:6: daemon.pprof: " + pprof + " (got 10.0.0.1:6060)"}},
+		{"profiles at no port", minimal("daemon: {pprof: localhost}\n"), []string{"f:6: daemon.pprof: " + pprof + " (got localhost)"}},
 		{"a relative folder", minimal("daemon: {state: var/lib}\n"), []string{"f:6: daemon.state: " + state + " (got var/lib)"}},
 		{"state in memory", minimal("daemon: {state: 'mem://'}\n"), []string{"f:6: daemon.state: " + state + " (got mem://)"}},
 		{"state on a host", minimal("daemon: {state: 'file://host/x'}\n"), []string{"f:6: daemon.state: " + state + " (got file://host/x)"}},

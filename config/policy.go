@@ -91,6 +91,9 @@ type Budget struct {
 type Daemon struct {
 	// Listen is the address of the HTTP server; the default is loopback.
 	Listen string `yaml:"listen"`
+	// Pprof is the address, which has to be loopback, of a second HTTP server with the profiles of the program at
+	// /debug/pprof/; empty means none.
+	Pprof string `yaml:"pprof,omitempty"`
 	// State is a location below which the history of runs, pauses and halts are kept: file:///var/lib/dvcompactor or a
 	// location of a cloud store. Empty keeps them in memory only.
 	State string `yaml:"state,omitempty"`

@@ -94,11 +94,12 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("daemon.listen: %w", err)
 	}
-	const slow = 10 * time.Second
-	web := &http.Server{
-		Handler: s.daemon.Handler(daemon.HandlerOptions{Token: s.config.Daemon.Token, Version: s.Version, Reload: s.reload}), ReadHeaderTimeout: slow, ReadTimeout: slow, IdleTimeout: time.Minute,
-		ErrorLog: zap.NewStdLog(s.Log),
+	endProfiles, err := s.profiles(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
 	}
+	defer endProfiles()
+	web := s.http(s.daemon.Handler(daemon.HandlerOptions{Token: s.config.Daemon.Token, Version: s.Version, Reload: s.reload}))
 	failed := make(chan error, 1)
 	go func() {
 		if tls := s.config.Daemon.TLS; tls.CertFile != "" {
@@ -129,6 +130,13 @@ func (s *server) serve(ctx context.Context) error {
 	return err // a daemon that was told to stop, and did, is done
 }
 
+// slow is how long an HTTP request, and the end of those that go on, is waited for.
+const slow = 10 * time.Second
+
+func (s *server) http(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: slow, ReadTimeout: slow, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(s.Log)}
+}
+
 // reload reads the configuration again. One with mistakes changes nothing.
 func (s *server) reload() error {
 	c, err := s.Source.Load()
@@ -141,7 +149,7 @@ func (s *server) reload() error {
 		return errors.New(exit.Text(err))
 	}
 	if !sameConnections(c, s.config) {
-		s.Log.Warn("catalogs, storage, defaults, and daemon.listen, .state, .token, .tls and .table_label stay as they were until a restart")
+		s.Log.Warn("catalogs, storage, defaults, and daemon.listen, .pprof, .state, .token, .tls and .table_label stay as they were until a restart")
 	}
 	s.daemon.Reload(c)
 	return nil
@@ -151,7 +159,7 @@ func (s *server) reload() error {
 func sameConnections(a, b *config.Config) bool {
 	x, y := a.Daemon, b.Daemon
 	return reflect.DeepEqual(a.Catalogs, b.Catalogs) && reflect.DeepEqual(a.Storage, b.Storage) && reflect.DeepEqual(a.Defaults, b.Defaults) &&
-		x.Listen == y.Listen && x.State == y.State && x.Token == y.Token && x.TLS == y.TLS && x.TableLabel == y.TableLabel
+		x.Listen == y.Listen && x.Pprof == y.Pprof && x.State == y.State && x.Token == y.Token && x.TLS == y.TLS && x.TableLabel == y.TableLabel
 }
 
 // onHangup reloads on SIGHUP until the returned function is called.

@@ -129,6 +129,19 @@ func TestADaemonCompactsARealTableAndSaysSoEverywhere(t *testing.T) {
 	require.NoError(t, r.stop(), "a daemon that was told to stop, and did, is done")
 }
 
+func TestProfilesAreServedOnTheirOwnAddressOnly(t *testing.T) {
+	t.Parallel()
+	r := start(t, `, pprof: "127.0.0.1:0"`)
+	told := r.log.FilterMessage("profiles").All()
+	require.Len(t, told, 1)
+	own := &running{t: t, address: fmt.Sprint("http://", told[0].ContextMap()["address"])}
+	code, body := own.ask(http.MethodGet, "/debug/pprof/goroutine?debug=1")
+	assert.Equal(t, http.StatusOK, code)
+	assert.Contains(t, body, "goroutine profile")
+	code, _ = r.ask(http.MethodGet, "/debug/pprof/")
+	assert.Equal(t, http.StatusNotFound, code)
+}
+
 func TestAReloadWithAMistakeChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := start(t, "")
@@ -161,8 +174,12 @@ func TestAnAddressThatIsTakenEndsTheDaemon(t *testing.T) {
 	text, err := os.ReadFile(r.config)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(r.config, []byte(strings.ReplaceAll(string(text), "127.0.0.1:0", taken.Addr().String())), 0o600))
-	err = Run(t.Context(), Options{Output: runs.Output{Out: io.Discard, Log: zap.NewNop()}, Source: lake.Source{Config: r.config, LookupEnv: os.LookupEnv}, Now: time.Now})
-	require.ErrorContains(t, err, "daemon.listen")
+	once := func() error {
+		return Run(t.Context(), Options{Output: runs.Output{Out: io.Discard, Log: zap.NewNop()}, Source: lake.Source{Config: r.config, LookupEnv: os.LookupEnv}, Now: time.Now})
+	}
+	require.ErrorContains(t, once(), "daemon.listen")
+	r.write(nightly, `, pprof: "`+taken.Addr().String()+`"`)
+	require.ErrorContains(t, once(), "daemon.pprof")
 }
 
 func TestTheExitCodeOfRunsThatWereDue(t *testing.T) {
