@@ -139,12 +139,18 @@ func (d *Daemon) fill(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	defer d.introduce(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, err := d.roster.Set(d.o.Now(), tables, c.PolicyFor, func(k Key) (Record, bool) {
+	fresh, err := d.roster.Set(d.o.Now(), tables, c.PolicyFor, func(k Key) (Record, bool) {
 		r, ok := known[k]
 		return r, ok
 	})
+	for _, k := range fresh {
+		if r, on := d.roster.Record(k); on && failed[k] == nil {
+			d.fresh[k] = r.Slot
+		}
+	}
 	for k, err := range failed {
 		d.roster.Replace(k, d.o.Now(), unreadable(err))
 		d.unread[k] = true
@@ -154,6 +160,33 @@ func (d *Daemon) fill(ctx context.Context) error {
 		return errors.Join(err, unread)
 	}
 	return err
+}
+
+// introduce remembers when tables were seen that are new, so that a daemon that begins after their first scheduled time knows
+// that they are due. What cannot be saved is tried again when tables are next looked for.
+func (d *Daemon) introduce(ctx context.Context) {
+	if d.o.Once { // which runs what was never run at once
+		return
+	}
+	d.mu.Lock()
+	fresh := maps.Clone(d.fresh)
+	d.mu.Unlock()
+	failed := each(slices.Collect(maps.Keys(fresh)), func(k Key) error {
+		return d.o.States.Save(ctx, k, Record{Slot: fresh[k], first: true})
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k := range fresh {
+		if failed[k] == nil {
+			delete(d.fresh, k)
+		}
+	}
+	for k, err := range failed {
+		if ctx.Err() == nil {
+			d.o.Log.Error("new tables are not remembered yet", zap.Int("tables", len(failed)), zap.String("table", k.Table), zap.String("error", config.Redact(err.Error())))
+		}
+		return // one of them says enough
+	}
 }
 
 // unreadStates makes one error of those of many tables.
@@ -193,28 +226,40 @@ func (d *Daemon) unknown() (*config.Config, []string, []Key) {
 	return d.config, tables, keys
 }
 
-// remember reads what is remembered of keys, several at once, and says of which it cannot be read.
+// remember reads what is remembered of keys, and says of which it cannot be read.
 func (d *Daemon) remember(ctx context.Context, keys []Key) (map[Key]Record, map[Key]error) {
+	var mu sync.Mutex
+	out := map[Key]Record{}
+	failed := each(keys, func(k Key) error {
+		r, ok, err := d.o.States.Load(ctx, k)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && ok {
+			out[k] = r
+		}
+		return err
+	})
+	return out, failed
+}
+
+// each does something with every key, with several at once, and returns the errors.
+func each(keys []Key, do func(Key) error) map[Key]error {
 	const atOnce = 16
 	var mu sync.Mutex
-	out, failed := map[Key]Record{}, map[Key]error{}
+	failed := map[Key]error{}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for _, k := range keys {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			r, ok, err := d.o.States.Load(ctx, k)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err != nil:
+			if err := do(k); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
 				failed[k] = err
-			case ok:
-				out[k] = r
 			}
 		})
 	}
 	wg.Wait()
-	return out, failed
+	return failed
 }

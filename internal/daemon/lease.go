@@ -38,6 +38,9 @@ type leaseText struct {
 	Expires time.Time `json:"expires"`
 }
 
+// leaseTTL is for how long a holder that says nothing keeps a lease.
+const leaseTTL = 2 * time.Minute
+
 // LeaseOptions of leases.
 type LeaseOptions struct {
 	Owner string
@@ -49,7 +52,7 @@ type LeaseOptions struct {
 // else holds it.
 func Acquire(ctx context.Context, store *storage.Store, root, name string, o LeaseOptions) (*Lease, error) {
 	if o.TTL <= 0 {
-		o.TTL = 2 * time.Minute
+		o.TTL = leaseTTL
 	}
 	l := &Lease{store: store, dir: fmt.Sprintf("%s/metadata/dvcompactor/lease-%s.", root, name), owner: o.Owner, ttl: o.TTL, now: o.Now}
 	held, err := l.last(ctx)

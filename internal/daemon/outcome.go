@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,6 +29,9 @@ const (
 func Results() []Result {
 	return []Result{ResultDone, ResultNothing, ResultSkipped, ResultLocked, ResultDamaged, ResultConflict, ResultInterrupted, ResultFailed, ResultHalted}
 }
+
+// ended says whether a run that had this result came to its end. Of one that did not, what it was for stays due.
+func (r Result) ended() bool { return r != ResultLocked && r != ResultInterrupted }
 
 // Run is what happened on one table. It is what is remembered, and shown.
 type Run struct {
@@ -57,9 +61,24 @@ type Run struct {
 	stats   storage.Stats
 	blocked *Record // the table is blocked, so that nothing was run
 	unread  bool    // or nobody knows whether it is
+	taken   *Record // another daemon had made the run, and remembered this
 }
 
 // Held says whether nothing was run because the table is paused or halted, or another daemon is at work on it.
 func (r Run) Held() bool { return r.Result == ResultLocked || r.blocked != nil }
+
+// everEnded says whether a run of those that are remembered came to its end.
+func (r *Record) everEnded() bool {
+	return slices.ContainsFunc(r.Runs, func(run Run) bool { return run.Result.ended() })
+}
+
+// withoutTrail leaves out the last run when it has the same result as another one that is about to follow: of many attempts
+// for one slot the last one is remembered.
+func withoutTrail(runs []Run, next Result) []Run {
+	if n := len(runs); n > 0 && runs[n-1].Result == next {
+		return slices.Clone(runs[:n-1])
+	}
+	return runs
+}
 
 func itoa(n int) string { return strconv.Itoa(n) }

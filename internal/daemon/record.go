@@ -45,6 +45,8 @@ type Record struct {
 	// that is given at that moment is not lost.
 	Ordered string `json:"-"`
 	Runs    []Run  `json:"runs,omitempty"` // newest last
+
+	first bool // it only says when the table was first seen
 }
 
 // Blocked says why nothing is run, or nothing.

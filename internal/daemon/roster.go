@@ -120,7 +120,7 @@ func (r *Roster) plan(e *item, now time.Time) {
 		e.record.Slot = now
 	}
 	e.slot, e.due = e.schedule.Slot(e.record.Slot), time.Time{}
-	if never && r.Eager {
+	if r.Eager && (never || !e.record.everEnded()) {
 		e.slot = now
 	}
 	if e.slot.IsZero() {
@@ -202,7 +202,8 @@ func (r *Roster) total() (n int) {
 	return n
 }
 
-// Done tells the roster how a run went, and returns what is to be remembered.
+// Done tells the roster how a run went, and returns what is to be remembered. What a run was for that did not come to its
+// end stays due.
 func (r *Roster) Done(k Key, now time.Time, run Run) (Record, bool) {
 	e := r.entries[k]
 	if e == nil || !e.running {
@@ -215,52 +216,22 @@ func (r *Roster) Done(k Key, now time.Time, run Run) (Record, bool) {
 	if run.Committed {
 		round.commits++
 	}
+	if !run.Result.ended() {
+		e.record.Runs = withoutTrail(e.record.Runs, run.Result)
+		e.record.judge(run, r.Failures)
+		r.postpone(e, now)
+		return e.record, true
+	}
 	e.record.Slot = e.schedule.Last(e.slot, run.Started) // several missed ones are made up for once
 	e.record.judge(run, r.Failures)
 	r.plan(e, now)
 	return e.record, true
 }
 
-// Skip tells the roster that a run did not take place because the table is blocked. What it was for stays due.
-func (r *Roster) Skip(k Key, now time.Time, blocked Record) {
-	e := r.entries[k]
-	if e == nil || !e.running {
-		return
-	}
-	e.running = false
-	r.running[k.Catalog()]--
-	r.Block(k, now, blocked)
-}
-
-// Replace puts what is remembered of a key in the place of what the roster took for it, unless it is being worked on.
-func (r *Roster) Replace(k Key, now time.Time, record Record) {
-	if e := r.entries[k]; e != nil && !e.running {
-		e.record = record
-		r.plan(e, now)
-	}
-}
-
-// Record returns what is remembered of a key.
-func (r *Roster) Record(k Key) (Record, bool) {
-	e := r.entries[k]
-	if e == nil {
-		return Record{}, false
-	}
-	return e.record, true
-}
-
-// Block pauses or halts a key as a record says, or with neither resumes it.
-func (r *Roster) Block(k Key, now time.Time, as Record) (Record, bool) {
-	e := r.entries[k]
-	if e == nil {
-		return Record{}, false
-	}
-	if as.Blocked() == "" {
-		e.record.Failures = 0
-	}
-	e.record.Ordered, e.record.Paused, e.record.Halted = as.Ordered, as.Paused, as.Halted
-	r.plan(e, now)
-	return e.record, true
+// postpone makes an item due again when the lease of a daemon that died has expired.
+func (r *Roster) postpone(e *item, now time.Time) {
+	e.due = e.schedule.opens(now.Add(leaseTTL))
+	heap.Push(&r.queue, queued{e.due, e})
 }
 
 // Wake returns when there may be something to do that [Roster.Next] does not return now; the zero time for never.

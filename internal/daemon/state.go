@@ -18,7 +18,7 @@ import (
 type States interface {
 	// Load returns what is remembered, with what is ordered.
 	Load(ctx context.Context, k Key) (Record, bool, error)
-	// Save remembers a record, but for what is ordered.
+	// Save remembers a record, but for what is ordered. One that only says when a table was first seen takes no other's place.
 	Save(ctx context.Context, k Key, r Record) error
 	// Order pauses a key for a reason until it is ordered with none. It stands whatever daemons save at the same time.
 	Order(ctx context.Context, k Key, reason string) error
@@ -49,6 +49,9 @@ func (m *memory) Load(_ context.Context, k Key) (Record, bool, error) {
 func (m *memory) Save(_ context.Context, k Key, r Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if _, known := m.records[k]; known && r.first {
+		return nil
+	}
 	m.records[k] = r
 	return nil
 }
@@ -131,7 +134,13 @@ func (o *objects) read(ctx context.Context, k Key, location string, into any, sa
 
 // Save implements States.
 func (o *objects) Save(ctx context.Context, k Key, r Record) error {
-	return o.write(ctx, o.location(k), stored{k, r})
+	if !r.first {
+		return o.write(ctx, o.store.WriteFile, o.location(k), stored{k, r})
+	}
+	if err := o.write(ctx, o.store.WriteFileIfAbsent, o.location(k), stored{k, r}); !errors.Is(err, storage.ErrExists) {
+		return err
+	}
+	return nil
 }
 
 // Order implements States.
@@ -139,13 +148,13 @@ func (o *objects) Order(ctx context.Context, k Key, reason string) error {
 	if reason == "" {
 		return o.store.Remove(ctx, o.orderLocation(k))
 	}
-	return o.write(ctx, o.orderLocation(k), order{k, reason})
+	return o.write(ctx, o.store.WriteFile, o.orderLocation(k), order{k, reason})
 }
 
-func (o *objects) write(ctx context.Context, location string, what any) error {
+func (o *objects) write(ctx context.Context, how func(context.Context, string, []byte) error, location string, what any) error {
 	data, err := json.MarshalIndent(what, "", " ")
 	if err != nil {
 		return err
 	}
-	return o.store.WriteFile(ctx, location, data)
+	return how(ctx, location, data)
 }

@@ -12,18 +12,23 @@ import (
 // patience is how long states are waited for. A run goes on without being remembered after that.
 const patience = 30 * time.Second
 
-// one works on one table, unless an operator blocked it meanwhile, or nobody knows whether.
+// one works on one table, unless an operator blocked it meanwhile, or nobody knows whether, or another daemon was quicker.
 func (d *Daemon) one(ctx context.Context, j Job, deadline time.Duration) Run {
 	asking, enough := context.WithTimeout(ctx, patience)
 	r, ok, err := d.o.States.Load(asking, j.Key)
 	enough()
+	now := d.o.Now()
 	switch {
+	case ctx.Err() != nil: // the daemon stops
+		return Run{Started: now, Policy: j.Policy.Name, Action: j.Policy.Action, Result: ResultInterrupted, Error: ctx.Err().Error()}
 	case err != nil:
-		run := skipped(d.o.Now(), j, unreadable(err))
+		run := skipped(now, j, unreadable(err))
 		run.unread = true
 		return run
 	case ok && r.Blocked() != "":
-		return skipped(d.o.Now(), j, r)
+		return skipped(now, j, r)
+	case ok && !r.Slot.Before(j.Slot) && !r.Slot.After(now.Add(backwards)):
+		return Run{Started: now, Policy: j.Policy.Name, Action: j.Policy.Action, Result: ResultSkipped, taken: &r}
 	}
 	if deadline > 0 {
 		var cancel context.CancelFunc
@@ -45,11 +50,15 @@ func unreadable(err error) Record {
 
 // done notes how a run ended, and remembers it.
 func (d *Daemon) done(ctx context.Context, j Job, run Run) {
+	defer nudge(d.wake)
 	record, known := d.note(j, run)
+	if run.taken != nil {
+		d.o.Log.Info("another daemon made the run", zap.String("table", j.Table), zap.String("policy", run.Policy), zap.Time("slot", j.Slot))
+		return
+	}
 	d.o.Metrics.Observe(run)
 	d.log(j, run)
-	defer nudge(d.wake)
-	if !known {
+	if !known || run.Result == ResultLocked { // who holds the lease will remember more
 		return
 	}
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -68,11 +77,15 @@ func (d *Daemon) done(ctx context.Context, j Job, run Run) {
 func (d *Daemon) note(j Job, run Run) (Record, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.o.Once && run.blocked == nil {
-		d.finished = append(d.finished, run)
-	}
 	now := d.o.Now()
+	if run.taken != nil {
+		d.roster.Adopt(j.Key, now, *run.taken)
+		return Record{}, false
+	}
 	if run.blocked == nil {
+		if d.o.Once {
+			d.finished = append(d.finished, run)
+		}
 		return d.roster.Done(j.Key, now, run)
 	}
 	d.roster.Skip(j.Key, now, *run.blocked)

@@ -73,11 +73,14 @@ func (w *world) restart() {
 }
 
 func (w *world) fill() {
-	_, err := w.roster.Set(w.clock(), w.tables, w.policyFor, func(k Key) (Record, bool) {
+	fresh, err := w.roster.Set(w.clock(), w.tables, w.policyFor, func(k Key) (Record, bool) {
 		r, ok := w.saved[k]
 		return r, ok
 	})
 	require.NoError(w.t, err)
+	for _, k := range fresh {
+		w.saved[k], _ = w.roster.Record(k)
+	}
 }
 
 // policyFor gives every table the first maintenance policy, and the first check.
