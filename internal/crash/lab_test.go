@@ -18,6 +18,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/faults"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/politely"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/restcatalog"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/s3server"
 )
@@ -93,14 +94,14 @@ defaults:
 func (l *lab) front(t *testing.T, script *faults.Script, asked func(op, name string)) (config string, closed func()) {
 	var mu sync.Mutex
 	before := func(healthy http.Handler, classify func(*http.Request) (op, name string)) *httptest.Server {
-		return httptest.NewServer(script.Handler(healthy, func(r *http.Request) (op, name string) {
+		return httptest.NewServer(politely.Handler(script.Handler(healthy, func(r *http.Request) (op, name string) {
 			if op, name = classify(r); op == "put" || op == "delete" || op == "commit" {
 				mu.Lock()
 				defer mu.Unlock()
 				asked(op, name)
 			}
 			return op, name
-		}))
+		})))
 	}
 	s3, rest := before(l.s3, faults.S3), before(l.rest, faults.REST)
 	storageURL := strings.ReplaceAll(l.s3.MountURL("lake"), url.QueryEscape(l.s3.URL), url.QueryEscape(s3.URL))

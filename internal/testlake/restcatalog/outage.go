@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/dvcompactor/dvcompactor/internal/testlake/politely"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,7 +17,7 @@ func (s *Server) listen(t testing.TB, address string) {
 	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	s.server = &httptest.Server{Listener: listener, Config: &http.Server{
-		Handler: s,
+		Handler: politely.Handler(s),
 	}}
 	if s.options.TLS == nil {
 		s.server.Start()

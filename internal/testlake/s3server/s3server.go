@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dvcompactor/dvcompactor/internal/testlake/politely"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,7 @@ func New(t testing.TB, buckets ...string) *Server {
 	}
 	s := &Server{backend: backend, healthy: headVersions(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())}
 	s.Use(nil)
-	server := httptest.NewServer(s)
+	server := httptest.NewServer(politely.Handler(s))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
