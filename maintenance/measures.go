@@ -1,11 +1,5 @@
 package maintenance
 
-import (
-	"slices"
-
-	"github.com/dvcompactor/dvcompactor/snapshot"
-)
-
 // Measures say how much there is to gain on a table. They come from its manifests; summaries may say anything.
 type Measures struct {
 	// DeleteFiles are live position delete files and deletion vectors.
@@ -31,7 +25,9 @@ func (p *Plan) Measure() Measures {
 		for _, f := range g.Data {
 			rows += sane(f.Records)
 		}
-		m.MostDeleteFilesPerDataFile = max(m.MostDeleteFilesPerDataFile, mostDeletes(g))
+		for _, b := range burdens(g) {
+			m.MostDeleteFilesPerDataFile = max(m.MostDeleteFilesPerDataFile, b.deletes())
+		}
 	}
 	m.DeletedRowRatio = ratio(p.Before.DeletedRows, rows)
 	var dead, all int64
@@ -41,33 +37,6 @@ func (p *Plan) Measure() Measures {
 	}
 	m.DeadPuffinRatio = ratio(dead, all)
 	return m
-}
-
-// mostDeletes returns how many deletes may apply to the data file of a partition to which most do. Each delete file is looked
-// at once: a partition may have thousands of them, and of data files.
-func mostDeletes(g *snapshot.Group) int {
-	own := map[string][]int64{} // sequence numbers of position delete files by their only data file
-	var common []int64          // of those about any
-	for _, d := range g.PositionDeletes {
-		if d.Referenced == "" {
-			common = append(common, d.Seq)
-		} else {
-			own[d.Referenced] = append(own[d.Referenced], d.Seq)
-		}
-	}
-	slices.Sort(common)
-	most := 0
-	for _, f := range g.Data {
-		first, _ := slices.BinarySearch(common, f.Seq)
-		n := len(f.DVs) + len(common) - first
-		for _, seq := range own[f.Path] {
-			if f.Seq <= seq {
-				n++
-			}
-		}
-		most = max(most, n)
-	}
-	return most
 }
 
 func ratio(part, whole int64) float64 {

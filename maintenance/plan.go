@@ -33,6 +33,7 @@ type Plan struct {
 	Skipped     []Skip          `json:"skipped"`
 	Fingerprint string          `json:"fingerprint"` // of the delete entries that the plan is about
 	Work        bool            `json:"work"`        // there is something to do
+	Forecast    Forecast        `json:"forecast"`    // what it is worth to readers
 
 	state   *snapshot.State
 	pending *selection
@@ -152,6 +153,7 @@ func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
 	for _, d := range s.dangling {
 		p.DanglingDVs = append(p.DanglingDVs, d.Referenced)
 	}
+	p.Forecast = s.forecast()
 	p.Work = len(s.groups)+len(s.puffins)+len(s.dangling) > 0
 	return nil
 }

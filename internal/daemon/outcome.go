@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/internal/term"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
 
@@ -57,11 +59,28 @@ type Run struct {
 	Requests       int64               `json:"requests"`
 	// Measures are those of the table before the run; nil for a check.
 	Measures *maintenance.Measures `json:"measures,omitempty"`
+	// Forecast is what the plan of the run was worth to readers, whether it was carried out or not; nil for a check.
+	Forecast *maintenance.Forecast `json:"forecast,omitempty"`
 
 	stats   storage.Stats
 	blocked *Record // the table is blocked, so that nothing was run
 	unread  bool    // or nobody knows whether it is
 	taken   *Record // another daemon had made the run, and remembered this
+}
+
+// Worth says for people what the run is worth to those who read the table, or would have been; empty when it is nothing.
+func (r Run) Worth() string {
+	f := r.Forecast
+	if f == nil || f.Before == f.After {
+		return ""
+	}
+	when := "if it were carried out, "
+	if r.Committed {
+		when = ""
+	}
+	return when + fmt.Sprintf("in a full scan: requests for deletes %s → %s, their bytes %s → %s, delete entries %s → %s; stored %s → %s",
+		term.Count(f.Before.Requests), term.Count(f.After.Requests), term.Size(f.Before.Bytes), term.Size(f.After.Bytes),
+		term.Count(f.Before.DeleteEntries), term.Count(f.After.DeleteEntries), term.Size(f.Before.StoredBytes), term.Size(f.After.StoredBytes))
 }
 
 // Held says whether nothing was run because the table is paused or halted, or another daemon is at work on it.

@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 )
@@ -41,6 +43,7 @@ type row struct {
 type job struct {
 	Policy, Why, Action string
 	Schedule            string // as it is configured
+	Limits              string // window, jitter and budget, empty for none
 	Running             bool
 	Next                moment
 	Waits               string // for what, when there is no time to show
@@ -65,7 +68,7 @@ func newRow(g tableGroup, now time.Time, most int) row {
 
 func newJob(s State, now time.Time) job {
 	p := s.Policy
-	j := job{Policy: p.Name, Why: strings.TrimPrefix(s.Why, "policy "+p.Name+": "), Action: p.Action, Running: s.Running, Schedule: strings.TrimSpace(p.Schedule + " " + p.Timezone)}
+	j := job{Policy: p.Name, Why: strings.TrimPrefix(s.Why, "policy "+p.Name+": "), Action: p.Action, Running: s.Running, Schedule: strings.TrimSpace(p.Schedule + " " + p.Timezone), Limits: limits(p)}
 	switch {
 	case s.Record.Blocked() != "":
 		j.Waits = "not until it is resumed"
@@ -85,9 +88,31 @@ func newJob(s State, now time.Time) job {
 	return j
 }
 
+// limits says what else decides when a policy runs.
+func limits(p *config.Policy) string {
+	var out []string
+	if p.Window != nil {
+		out = append(out, fmt.Sprintf("from %s to %s", p.Window.Start, p.Window.End))
+	}
+	if p.Jitter > 0 {
+		out = append(out, "up to "+term.Seconds(p.Jitter.Seconds())+" later")
+	}
+	if b := p.Budget; b.Bytes > 0 {
+		out = append(out, term.Size(int64(b.Bytes))+" a round")
+	}
+	if b := p.Budget; b.Commits > 0 {
+		out = append(out, term.Plural(int64(b.Commits), "commit", "commits")+" a round")
+	}
+	if b := p.Budget; b.Duration > 0 {
+		out = append(out, "no table begun after "+term.Seconds(b.Duration.Seconds()))
+	}
+	return strings.Join(out, ", ")
+}
+
 // run is one run on a table, as it is shown.
 type run struct {
 	Started                                            moment
+	Worth                                              string
 	Took, Policy, Action, Why, Error, PlanID, Snapshot string
 	Result                                             Result
 	Files, Vectors, Positions, Puffins, Rows, Size     string // before and after, empty when unknown
@@ -98,7 +123,7 @@ type run struct {
 
 func newRun(r Run, now time.Time) run {
 	out := run{
-		Started: newMoment(r.Started, now), Took: term.Seconds(r.Seconds), Policy: r.Policy, Action: r.Action, Why: r.Why, Error: r.Error, PlanID: r.PlanID, Result: r.Result,
+		Started: newMoment(r.Started, now), Took: term.Seconds(r.Seconds), Worth: r.Worth(), Policy: r.Policy, Action: r.Action, Why: r.Why, Error: r.Error, PlanID: r.PlanID, Result: r.Result,
 		Files: change(r, deleteFiles, term.Count), Vectors: change(r, vectors, term.Count), Positions: change(r, positionDeletes, term.Count), Puffins: change(r, puffins, term.Count),
 		Rows: change(r, deletedRows, term.Count), Size: change(r, deleteBytes, term.Size), Traffic: term.Size(r.Bytes) + " in " + term.Plural(r.Requests, "request", "requests"),
 		Attempts: r.Attempts, Dropped: r.Dropped, Findings: findings(&r),

@@ -95,7 +95,10 @@ func look(t *testing.T, h http.Handler, address string) *element {
 }
 
 func compacting() *config.Policy {
-	return &config.Policy{Name: "nightly", Action: config.ActionCompact, Schedule: "15 2 * * *", Timezone: berlin}
+	return &config.Policy{
+		Name: "nightly", Action: config.ActionCompact, Schedule: "15 2 * * *", Timezone: berlin, Jitter: 10 * time.Minute,
+		Window: &config.Window{Start: 120, End: 360}, Budget: config.Budget{Bytes: 50 * config.GiB, Commits: 20, Duration: time.Hour},
+	}
 }
 
 func checking() *config.Policy {
@@ -120,7 +123,8 @@ func checked(name string, runs ...Run) State {
 // merged is a run that merged position delete files into vectors.
 func merged(files, puffinFiles, dvs int) Run {
 	return Run{
-		Result: ResultDone, Committed: true, Seconds: 1.5, Why: "min_delete_files 120 >= 100",
+		Forecast: &maintenance.Forecast{Before: maintenance.Reading{Requests: 1200}, After: maintenance.Reading{Requests: 10}},
+		Result:   ResultDone, Committed: true, Seconds: 1.5, Why: "min_delete_files 120 >= 100",
 		Before: &maintenance.Counts{PositionDeleteFiles: files, DeletionVectors: dvs, DeletedRows: 4000},
 		After:  &maintenance.Counts{PuffinFiles: puffinFiles, DeletionVectors: dvs + 1, DeletedRows: 4000},
 	}
@@ -282,7 +286,7 @@ func TestThePageOfATableHasEveryRunWhatItChangedAndWhy(t *testing.T) {
 	assert.Contains(t, rows[3].text(), "no space left")
 	assert.Contains(t, rows[4].text(), "1,200 → 0")
 	text := page.text()
-	for _, want := range []string{"nightly", "the only one", "15 2 * * * Europe/Berlin", "weekly-check", "@weekly"} {
+	for _, want := range []string{"nightly", "the only one", "15 2 * * * Europe/Berlin from 02:00 to 06:00, up to 10m0s later, 50 GiB a round, 20 commits a round, no table begun after 1h0m0s", "requests for deletes 1,200 → 10", "weekly-check", "@weekly"} {
 		assert.Contains(t, text, want)
 	}
 	_, code := get(t, h, "/table?name=l.db.other")

@@ -143,7 +143,7 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 	r, err := maintenance.RunIf(ctx, cat, loaded.Identifier, o, func(p *maintenance.Plan) error {
 		run.Before = &p.Before
 		m := p.Measure()
-		run.Measures, run.Pending = &m, pending(p)
+		run.Measures, run.Pending, run.Forecast = &m, pending(p), &p.Forecast
 		triggers, odd := Overridden(j.Policy.Triggers, loaded.Metadata.Properties())
 		fires, why := Fires(triggers, m)
 		run.Why = strings.Join(append(odd, why), "; ")

@@ -39,8 +39,24 @@ func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, policy *document.Po
 	puffins(p, s, plan.Puffins)
 	dangling(p, s, plan.DanglingDVs)
 	skips(p, s, plan.Skipped)
+	forecast(p, s, plan.Forecast)
 	daemonWould(p, s, policy)
 	return p.err
+}
+
+// forecast says what the plan is worth to those who read the table. What comes after is at most what is shown.
+func forecast(p *page, s term.Style, f maintenance.Forecast) {
+	if f.Before == f.After {
+		return
+	}
+	p.printf("\n  %s: what a full scan takes because of these deletes, and what they occupy\n", s.Bold("forecast"))
+	t := &term.Table{Indent: "    ", Right: []bool{false, true, true}}
+	t.Row("", s.Dim("now"), s.Dim("then about"))
+	t.Row("requests", term.Count(f.Before.Requests), term.Count(f.After.Requests))
+	t.Row("bytes", term.Size(f.Before.Bytes), term.Size(f.After.Bytes))
+	t.Row("delete entries", term.Count(f.Before.DeleteEntries), term.Count(f.After.DeleteEntries))
+	t.Row("stored", term.Size(f.Before.StoredBytes), term.Size(f.After.StoredBytes))
+	p.table(t)
 }
 
 // daemonWould says which policy takes the table, and whether its triggers fire.

@@ -103,6 +103,9 @@ func plan() *maintenance.Plan {
 			{Location: "c", DeletionVectors: 1, Bytes: 2000, Reason: "small"}, {Location: "d", DeletionVectors: 1, Bytes: 2000, Reason: "dangling"},
 		},
 		DanglingDVs: []string{"s3://lake/gone/1", "s3://lake/gone/2", "s3://lake/gone/3", "s3://lake/gone/4"}, Skipped: skipped()[:3],
+		Forecast: maintenance.Forecast{
+			Before: maintenance.Reading{DeleteEntries: 1240, Requests: 48_000, Bytes: 3 << 30, StoredBytes: 3 << 20}, After: maintenance.Reading{DeleteEntries: 141, Requests: 141, Bytes: 2 << 20, StoredBytes: 2 << 20},
+		},
 	}
 	for i := range 14 {
 		plan.Partitions = append(plan.Partitions, maintenance.PartitionPlan{SpecID: 1, Partition: fmt.Sprintf("day=2026-01-%02d", i+1), DataFiles: 10, PositionDeleteFiles: i % 5, Records: int64(1000 * i)})

@@ -46,6 +46,9 @@ func standing(p *page, s term.Style, t daemon.TableStatus) {
 		if last.Why != "" {
 			rows.Row(s.Dim("trigger"), term.Safe(last.Why))
 		}
+		if worth := last.Worth(); worth != "" {
+			rows.Row(s.Dim("worth"), worth)
+		}
 	}
 	p.table(rows)
 	p.printf("\n")

@@ -18,6 +18,7 @@ func standings() daemon.StatusDocument {
 	merged := daemon.Run{
 		Started: night, Seconds: 3.21, Result: daemon.ResultDone, Requests: 1234, Committed: true, Why: "min_puffin_files 40 >= 10",
 		Before: &maintenance.Counts{PositionDeleteFiles: 3, PuffinFiles: 40}, After: &maintenance.Counts{PuffinFiles: 1},
+		Forecast: &maintenance.Forecast{Before: maintenance.Reading{DeleteEntries: 43, Requests: 120, Bytes: 1 << 20, StoredBytes: 1 << 16}, After: maintenance.Reading{DeleteEntries: 40, Requests: 40, Bytes: 4000, StoredBytes: 9000}},
 	}
 	return daemon.StatusDocument{
 		Missing: map[string]string{"far": "connection refused"},
