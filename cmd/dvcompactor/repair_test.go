@@ -11,7 +11,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/golden"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/damage"
 	"github.com/stretchr/testify/assert"
@@ -248,7 +248,7 @@ func TestARepairIsOneLineInTheLog(t *testing.T) {
 	var line map[string]any
 	require.NoError(t, json.Unmarshal([]byte(o.stderr), &line))
 	for key, want := range map[string]any{
-		"msg": "repair failed", "level": "error", logs.Table: "lake.db.t", logs.Action: "repair", logs.Committed: false, logs.RestoredRows: 7.0, logs.Kind: "confirm", logs.ExitCode: 8.0,
+		"msg": "repair failed", "level": "error", logkey.Table: "lake.db.t", logkey.Action: "repair", logkey.Committed: false, logkey.RestoredRows: 7.0, logkey.Kind: "confirm", logkey.ExitCode: 8.0,
 	} {
 		assert.Equal(t, want, line[key], key)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -160,7 +160,7 @@ func TestEveryRunIsOneLineInTheLog(t *testing.T) {
 	var line map[string]any
 	require.NoError(t, json.Unmarshal([]byte(o.stderr), &line))
 	for key, want := range map[string]any{
-		"msg": "run finished", "level": "info", logs.Table: "lake.db.t", logs.Ref: "main", logs.Action: "compact", logs.Committed: true, logs.PuffinsBefore: 3.0, logs.PuffinsAfter: 1.0,
+		"msg": "run finished", "level": "info", logkey.Table: "lake.db.t", logkey.Ref: "main", logkey.Action: "compact", logkey.Committed: true, logkey.PuffinsBefore: 3.0, logkey.PuffinsAfter: 1.0,
 	} {
 		assert.Equal(t, want, line[key], key)
 	}

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"go.uber.org/zap"
 )
 
@@ -68,7 +70,7 @@ func (d *Daemon) alert(j Job, run Run, record Record) {
 		Text: fmt.Sprintf("dvcompactor: %s: %s (policy %s): %s", what, j.Table, run.Policy, run.Error)}
 	d.alerts.Go(func() {
 		if err := post(address, a); err != nil {
-			d.o.Log.Error("the webhook was not told", zap.String("table", a.Table), zap.String("event", a.Event), zap.Error(err))
+			d.o.Log.Error("the webhook was not told", zap.String(logkey.Table, a.Table), zap.String(logkey.Event, a.Event), zap.String(logkey.Error, config.Redact(err.Error())))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"go.uber.org/zap"
 )
 
@@ -85,7 +86,7 @@ func (d *Daemon) look(ctx context.Context, name string) error {
 		d.missing[name] = why
 		d.mu.Unlock()
 		if ctx.Err() == nil {
-			d.o.Log.Error("catalog does not list its tables", zap.String("catalog", name), zap.String("error", why))
+			d.o.Log.Error("catalog does not list its tables", zap.String(logkey.Catalog, name), zap.String(logkey.Error, why))
 		}
 		return fmt.Errorf("catalog %s: %w", name, err)
 	}
@@ -156,7 +157,7 @@ func (d *Daemon) fill(ctx context.Context) error {
 		d.unread[k] = true
 	}
 	if unread := unreadStates(failed); unread != nil {
-		d.o.Log.Error("tables are left alone", zap.String("error", config.Redact(unread.Error())))
+		d.o.Log.Error("tables are left alone", zap.String(logkey.Error, config.Redact(unread.Error())))
 		return errors.Join(err, unread)
 	}
 	return err
@@ -183,7 +184,7 @@ func (d *Daemon) introduce(ctx context.Context) {
 	}
 	for k, err := range failed {
 		if ctx.Err() == nil {
-			d.o.Log.Error("new tables are not remembered yet", zap.Int("tables", len(failed)), zap.String("table", k.Table), zap.String("error", config.Redact(err.Error())))
+			d.o.Log.Error("new tables are not remembered yet", zap.Int(logkey.Tables, len(failed)), zap.String(logkey.Table, k.Table), zap.String(logkey.Error, config.Redact(err.Error())))
 		}
 		return // one of them says enough
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"go.uber.org/zap"
 )
@@ -172,7 +174,7 @@ func (p *pages) write(w http.ResponseWriter, code int, name string, data any) {
 		err = p.html.ExecuteTemplate(&out, name, data)
 	}
 	if err != nil {
-		p.log.Error("the status page cannot be written", zap.Error(err))
+		p.log.Error("the status page cannot be written", zap.String(logkey.Error, config.Redact(err.Error())))
 		http.Error(w, "the page cannot be written; /status has the same as JSON, and the log says why", http.StatusInternalServerError)
 		return
 	}

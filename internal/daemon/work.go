@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"go.uber.org/zap"
 )
 
@@ -53,7 +54,7 @@ func (d *Daemon) done(ctx context.Context, j Job, run Run) {
 	defer nudge(d.wake)
 	record, known := d.note(j, run)
 	if run.taken != nil {
-		d.o.Log.Info("another daemon made the run", zap.String("table", j.Table), zap.String("policy", run.Policy), zap.Time("slot", j.Slot))
+		d.o.Log.Info("another daemon made the run", zap.String(logkey.Table, j.Table), zap.String(logkey.Policy, run.Policy), zap.Time(logkey.Slot, j.Slot))
 		return
 	}
 	d.o.Metrics.Observe(run)
@@ -68,7 +69,7 @@ func (d *Daemon) done(ctx context.Context, j Job, run Run) {
 		err = d.o.States.Save(saving, j.Key, record)
 	}
 	if err != nil {
-		d.o.Log.Error("the run is not remembered", zap.String("table", j.Table), zap.String("error", config.Redact(err.Error())))
+		d.o.Log.Error("the run is not remembered", zap.String(logkey.Table, j.Table), zap.String(logkey.Error, config.Redact(err.Error())))
 	}
 	d.alert(j, run, record)
 }
@@ -122,8 +123,8 @@ func (d *Daemon) log(j Job, run Run) {
 	if run.unread {
 		log = d.o.Log.Error
 	}
-	log("run finished", zap.String("table", j.Table), zap.String("policy", run.Policy), zap.String("action", run.Action), zap.String("result", string(run.Result)),
-		zap.String("why", run.Why), zap.String("error", run.Error), zap.String("plan_id", run.PlanID), zap.Int64p("snapshot_before", run.SnapshotBefore),
-		zap.Int64p("snapshot_after", run.SnapshotAfter), zap.Bool("committed", run.Committed), zap.Int64("requests", run.Requests),
-		zap.Int64("bytes", run.Bytes), zap.Float64("seconds", run.Seconds), zap.Time("slot", j.Slot))
+	log("run finished", zap.String(logkey.Table, j.Table), zap.String(logkey.Policy, run.Policy), zap.String(logkey.Action, run.Action), zap.String(logkey.Result, string(run.Result)),
+		zap.String(logkey.Why, run.Why), zap.String(logkey.Error, run.Error), zap.String(logkey.PlanID, run.PlanID), zap.Int64p(logkey.SnapshotBefore, run.SnapshotBefore),
+		zap.Int64p(logkey.SnapshotAfter, run.SnapshotAfter), zap.Bool(logkey.Committed, run.Committed), zap.Int64(logkey.Requests, run.Requests),
+		zap.Int64(logkey.Bytes, run.Bytes), zap.Float64(logkey.Seconds, run.Seconds), zap.Time(logkey.Slot, j.Slot))
 }

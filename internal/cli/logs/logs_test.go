@@ -2,6 +2,7 @@ package logs
 
 import (
 	"encoding/json"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestJSONLines(t *testing.T) {
 	log, err := New(&out, Options{})
 	require.NoError(t, err)
 	log.Debug("not shown")
-	log.Info("run finished", zap.String(Table, "prod.sales.orders"))
+	log.Info("run finished", zap.String(logkey.Table, "prod.sales.orders"))
 	var line map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &line))
 	assert.Equal(t, "run finished", line["msg"])

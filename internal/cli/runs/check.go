@@ -11,8 +11,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"go.uber.org/zap"
 )
@@ -72,9 +72,9 @@ func checked(o Output, r *check.Report) result {
 	if r.Damaged {
 		log = o.Log.Warn
 	}
-	log("check finished", zap.String(logs.Table, r.Table), zap.String(logs.Ref, r.Ref), zap.Int64p(logs.SnapshotBefore, r.SnapshotID),
-		zap.Bool(logs.Damaged, r.Damaged), zap.Int(logs.Findings, len(r.Findings)), zap.Int64(logs.Requests, r.Requests.Requests()),
-		zap.Int64(logs.BytesRead, r.Requests.BytesRead), zap.Float64(logs.Seconds, r.Seconds))
+	log("check finished", zap.String(logkey.Table, r.Table), zap.String(logkey.Ref, r.Ref), zap.Int64p(logkey.SnapshotBefore, r.SnapshotID),
+		zap.Bool(logkey.Damaged, r.Damaged), zap.Int(logkey.Findings, len(r.Findings)), zap.Int64(logkey.Requests, r.Requests.Requests()),
+		zap.Int64(logkey.BytesRead, r.Requests.BytesRead), zap.Float64(logkey.Seconds, r.Seconds))
 	return result{doc: document.NewCheck(r), text: func(w io.Writer) error { return show.Findings(w, o.Style, r) }}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
 	"github.com/dvcompactor/dvcompactor/internal/daemon"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"go.uber.org/zap"
 )
@@ -103,8 +103,8 @@ func (o *PlanOptions) save(ctx context.Context, doc any) error {
 }
 
 func planned(o Output, p *maintenance.Plan, policy *document.Policy, err error) result {
-	o.Log.Info("plan made", zap.String(logs.Table, p.Table), zap.String(logs.Ref, p.Ref), zap.String(logs.Action, string(p.Action)),
-		zap.String(logs.PlanID, p.PlanID), zap.Bool(logs.Work, p.Work), zap.Int(logs.Skipped, len(p.Skipped)))
+	o.Log.Info("plan made", zap.String(logkey.Table, p.Table), zap.String(logkey.Ref, p.Ref), zap.String(logkey.Action, string(p.Action)),
+		zap.String(logkey.PlanID, p.PlanID), zap.Bool(logkey.Work, p.Work), zap.Int(logkey.Skipped, len(p.Skipped)))
 	return result{doc: document.NewPlan(p, policy, err), err: err, text: func(w io.Writer) error { return show.Plan(w, o.Style, p, policy, err) }}
 }
 

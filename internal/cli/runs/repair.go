@@ -10,8 +10,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/maintenance/repair"
 	"go.uber.org/zap"
 )
@@ -53,11 +53,11 @@ func repaired(o Output, r *repair.Report, err error) result {
 		return result{err: err}
 	}
 	fields := []zap.Field{
-		zap.String(logs.Table, r.Table), zap.String(logs.Ref, r.Ref), zap.String(logs.Action, string(r.Action)), zap.String(logs.PlanID, r.PlanID),
-		zap.Int64p(logs.SnapshotBefore, r.SnapshotBefore), zap.Int64p(logs.SnapshotAfter, r.SnapshotAfter), zap.Bool(logs.Committed, r.Committed),
-		zap.Int(logs.Findings, len(r.Findings)), zap.Int(logs.DataFiles, len(r.DataFiles)), zap.Int64(logs.RestoredRows, r.RestoreRows),
-		zap.Int(logs.Skipped, len(r.Skipped)), zap.Int(logs.Attempts, r.Attempts), zap.Int64(logs.Requests, r.Requests.Requests()),
-		zap.Int64(logs.BytesRead, r.Requests.BytesRead), zap.Int64(logs.BytesWritten, r.Requests.BytesWritten), zap.Float64(logs.Seconds, r.Seconds),
+		zap.String(logkey.Table, r.Table), zap.String(logkey.Ref, r.Ref), zap.String(logkey.Action, string(r.Action)), zap.String(logkey.PlanID, r.PlanID),
+		zap.Int64p(logkey.SnapshotBefore, r.SnapshotBefore), zap.Int64p(logkey.SnapshotAfter, r.SnapshotAfter), zap.Bool(logkey.Committed, r.Committed),
+		zap.Int(logkey.Findings, len(r.Findings)), zap.Int(logkey.DataFiles, len(r.DataFiles)), zap.Int64(logkey.RestoredRows, r.RestoreRows),
+		zap.Int(logkey.Skipped, len(r.Skipped)), zap.Int(logkey.Attempts, r.Attempts), zap.Int64(logkey.Requests, r.Requests.Requests()),
+		zap.Int64(logkey.BytesRead, r.Requests.BytesRead), zap.Int64(logkey.BytesWritten, r.Requests.BytesWritten), zap.Float64(logkey.Seconds, r.Seconds),
 	}
 	if err != nil {
 		o.Log.Error("repair failed", append(fields, failure(err)...)...)

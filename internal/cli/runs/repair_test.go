@@ -6,7 +6,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/maintenance/repair"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,8 +37,8 @@ func TestARepairTellsTheLogHowManyRowsComeBack(t *testing.T) {
 	require.Equal(t, 1, seen.Len())
 	line := seen.All()[0]
 	assert.Equal(t, zap.ErrorLevel, line.Level)
-	assert.EqualValues(t, 7, line.ContextMap()[logs.RestoredRows])
-	assert.EqualValues(t, exit.Refused, line.ContextMap()[logs.ExitCode])
+	assert.EqualValues(t, 7, line.ContextMap()[logkey.RestoredRows])
+	assert.EqualValues(t, exit.Refused, line.ContextMap()[logkey.ExitCode])
 	assert.Equal(t, result.err, repair.ErrConfirm)
 	assert.Nil(t, repaired(Output{}, nil, repair.ErrNoRepair).doc, "without a report there is only the error")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"go.uber.org/zap"
 )
@@ -73,18 +73,18 @@ func finished(o Output, r *maintenance.Report, err error) result {
 
 func summary(r *maintenance.Report) []zap.Field {
 	return []zap.Field{
-		zap.String(logs.Table, r.Table), zap.String(logs.Ref, r.Ref), zap.String(logs.Action, string(r.Action)), zap.String(logs.PlanID, r.PlanID),
-		zap.Int64p(logs.SnapshotBefore, r.SnapshotBefore), zap.Int64p(logs.SnapshotAfter, r.SnapshotAfter), zap.Bool(logs.Committed, r.Committed),
-		zap.Int(logs.DeletesBefore, r.Before.PositionDeleteFiles), zap.Int(logs.DeletesAfter, r.After.PositionDeleteFiles),
-		zap.Int(logs.PuffinsBefore, r.Before.PuffinFiles), zap.Int(logs.PuffinsAfter, r.After.PuffinFiles), zap.Int(logs.DataFiles, r.DataFiles),
-		zap.Int(logs.Skipped, len(r.Skipped)), zap.Int(logs.Dropped, len(r.Dropped)), zap.Int(logs.Attempts, r.Attempts),
-		zap.Int64(logs.Requests, r.Requests.Requests()), zap.Int64(logs.BytesRead, r.Requests.BytesRead), zap.Int64(logs.BytesWritten, r.Requests.BytesWritten),
-		zap.Float64(logs.Seconds, r.Seconds),
+		zap.String(logkey.Table, r.Table), zap.String(logkey.Ref, r.Ref), zap.String(logkey.Action, string(r.Action)), zap.String(logkey.PlanID, r.PlanID),
+		zap.Int64p(logkey.SnapshotBefore, r.SnapshotBefore), zap.Int64p(logkey.SnapshotAfter, r.SnapshotAfter), zap.Bool(logkey.Committed, r.Committed),
+		zap.Int(logkey.DeletesBefore, r.Before.PositionDeleteFiles), zap.Int(logkey.DeletesAfter, r.After.PositionDeleteFiles),
+		zap.Int(logkey.PuffinsBefore, r.Before.PuffinFiles), zap.Int(logkey.PuffinsAfter, r.After.PuffinFiles), zap.Int(logkey.DataFiles, r.DataFiles),
+		zap.Int(logkey.Skipped, len(r.Skipped)), zap.Int(logkey.Dropped, len(r.Dropped)), zap.Int(logkey.Attempts, r.Attempts),
+		zap.Int64(logkey.Requests, r.Requests.Requests()), zap.Int64(logkey.BytesRead, r.Requests.BytesRead), zap.Int64(logkey.BytesWritten, r.Requests.BytesWritten),
+		zap.Float64(logkey.Seconds, r.Seconds),
 	}
 }
 
 func failure(err error) []zap.Field {
-	return []zap.Field{zap.String(logs.Error, exit.Text(err)), zap.String(logs.Kind, exit.Kind(err)), zap.Int(logs.ExitCode, int(exit.Of(err)))}
+	return []zap.Field{zap.String(logkey.Error, exit.Text(err)), zap.String(logkey.Kind, exit.Kind(err)), zap.Int(logkey.ExitCode, int(exit.Of(err)))}
 }
 
 // ErrNeedsUpgrade: a migration was asked for that is not possible without upgrading the table's format.

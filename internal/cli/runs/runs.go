@@ -13,8 +13,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
 	"github.com/dvcompactor/dvcompactor/internal/cli/exit"
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
-	"github.com/dvcompactor/dvcompactor/internal/cli/logs"
 	"github.com/dvcompactor/dvcompactor/internal/cli/show"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"go.uber.org/zap"
@@ -108,7 +108,7 @@ func (j *job) note(ctx context.Context, t lake.Target, r result, index int) erro
 
 // nothing is the result of a table on which nothing was done.
 func (j *job) nothing(t lake.Target, err error) result {
-	j.Log.Error("run failed", append([]zap.Field{zap.String(logs.Table, t.Name())}, failure(err)...)...)
+	j.Log.Error("run failed", append([]zap.Field{zap.String(logkey.Table, t.Name())}, failure(err)...)...)
 	return result{
 		doc: document.Failed{Table: t.Name(), Ref: j.ref, Failure: document.NewFailure(err, false)}, err: err,
 		text: func(w io.Writer) error { return show.Failure(w, j.Style, t.Name(), err) },

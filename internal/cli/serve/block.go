@@ -14,6 +14,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
 	"github.com/dvcompactor/dvcompactor/internal/cli/runs"
 	"github.com/dvcompactor/dvcompactor/internal/daemon"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/internal/term"
 	"go.uber.org/zap"
 )
@@ -87,7 +88,7 @@ func (o *BlockOptions) order(ctx context.Context, states daemon.States, k daemon
 	was, _, err = states.Load(ctx, k)
 	damaged := errors.Is(err, daemon.ErrDamagedState)
 	if damaged {
-		o.Log.Warn("what was remembered of the table is given up", zap.String("table", k.Table), zap.Error(err))
+		o.Log.Warn("what was remembered of the table is given up", zap.String(logkey.Table, k.Table), zap.String(logkey.Error, exit.Text(err)))
 		was, err = daemon.Record{}, nil
 	}
 	if err == nil {
@@ -128,7 +129,7 @@ func (o *BlockOptions) table(ctx context.Context, l *lakes) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		o.Log.Warn("the catalog does not say whether the table exists", zap.String("table", o.Table), zap.String("error", exit.Text(err)))
+		o.Log.Warn("the catalog does not say whether the table exists", zap.String(logkey.Table, o.Table), zap.String(logkey.Error, exit.Text(err)))
 	}
 	return n.Catalog + "." + strings.Join(n.Table, "."), nil
 }

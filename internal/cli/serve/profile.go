@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"go.uber.org/zap"
 )
 
@@ -28,6 +29,6 @@ func (s *server) profiles(ctx context.Context) (func(), error) {
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	web := s.http(mux)
 	go func() { _ = web.Serve(listener) }() // until it is closed
-	s.Log.Info("profiles", zap.String("address", listener.Addr().String()))
+	s.Log.Info("profiles", zap.String(logkey.Address, listener.Addr().String()))
 	return func() { _ = web.Close() }, nil
 }

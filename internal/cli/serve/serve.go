@@ -19,6 +19,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/cli/lake"
 	"github.com/dvcompactor/dvcompactor/internal/cli/runs"
 	"github.com/dvcompactor/dvcompactor/internal/daemon"
+	"github.com/dvcompactor/dvcompactor/internal/logkey"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -108,7 +109,7 @@ func (s *server) serve(ctx context.Context) error {
 			failed <- web.Serve(listener)
 		}
 	}()
-	s.Log.Info("listening", zap.String("address", listener.Addr().String()), zap.Bool("tls", s.config.Daemon.TLS.CertFile != ""))
+	s.Log.Info("listening", zap.String(logkey.Address, listener.Addr().String()), zap.Bool(logkey.TLS, s.config.Daemon.TLS.CertFile != ""))
 	if s.Listening != nil {
 		s.Listening(listener.Addr())
 	}
@@ -145,7 +146,7 @@ func (s *server) reload() error {
 	}
 	s.metrics.Reloaded(err == nil)
 	if err != nil {
-		s.Log.Error("the configuration was not reloaded, the old one stays in effect", zap.String("error", exit.Text(err)))
+		s.Log.Error("the configuration was not reloaded, the old one stays in effect", zap.String(logkey.Error, exit.Text(err)))
 		return errors.New(exit.Text(err))
 	}
 	if !sameConnections(c, s.config) {

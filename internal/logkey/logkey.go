@@ -1,6 +1,7 @@
-package logs
+// Package logkey names the fields of log lines. They are a contract with whoever searches the logs.
+package logkey
 
-// Keys of log fields. They are a contract with whoever searches the logs.
+// The keys.
 const (
 	Table          = "table"
 	Ref            = "ref"
@@ -21,7 +22,17 @@ const (
 	Damaged        = "damaged"
 	Findings       = "findings"
 	RestoredRows   = "restored_rows"
+	Policy         = "policy"
+	Result         = "result"
+	Why            = "why"     // a trigger fired, or by how much none did
+	Slot           = "slot"    // the scheduled time that a run is for
+	Catalog        = "catalog" // its name in the configuration
+	Tables         = "tables"  // how many
+	Event          = "event"   // that the webhook is told of
+	Address        = "address" // that a server listens on
+	TLS            = "tls"
 	Requests       = "requests"
+	Bytes          = "bytes" // read and written
 	BytesRead      = "bytes_read"
 	BytesWritten   = "bytes_written"
 	Seconds        = "seconds"
