@@ -29,7 +29,7 @@ func All() []Room {
 			May: []string{"internal/cli", "internal/daemon", "internal/demo", "config", "internal/term", "internal/logkey", "maintenance", "puffin", "internal/positiondelete"}},
 		{Path: "internal/cli", What: "verbs, documents, exit codes", X: 1, Y: 1,
 			May: []string{"internal/daemon", "internal/demo", "internal/inspect", "config", "internal/term", "internal/logkey", "maintenance", "catalog", "puffin", "internal/storage"}},
-		{Path: "internal/daemon", What: "policies, schedules, leases, metrics", X: 3, Y: 2,
+		{Path: "internal/daemon", What: "schedules, leases, metrics", X: 3, Y: 2,
 			May: []string{"config", "maintenance", "catalog", "internal/storage", "internal/term", "internal/logkey"}},
 		{Path: "internal/demo", What: "a lakehouse to try it on", X: 2, Y: 2,
 			May: []string{"maintenance", "catalog", "internal/lakewriter"}},
