@@ -33,11 +33,12 @@ const (
 // tableFiles opens the buckets of one table that no mount covers. It outlives the loading of the table, so that
 // connections and request counters do, and keeps the newest credentials.
 type tableFiles struct {
-	name  string
-	uuid  uuid.UUID
-	load  func(context.Context) (*table.Table, vended, error)
-	store *storage.Store
-	turn  chan struct{} // holds one element while the table is loaded for its credentials
+	name       string
+	uuid       uuid.UUID
+	properties map[string]string // what the operator configured
+	load       func(context.Context) (*table.Table, vended, error)
+	store      *storage.Store
+	turn       chan struct{} // holds one element while the table is loaded for its credentials
 
 	mu          sync.Mutex
 	table       *table.Table // as last loaded
@@ -63,7 +64,7 @@ func (c *restCatalog) store(ctx context.Context, identifier []string, t *table.T
 		return f.store, nil
 	}
 	f := &tableFiles{
-		name: strings.Join(identifier, "."), uuid: t.Metadata().TableUUID(), turn: make(chan struct{}, 1), opened: map[string]openedBucket{},
+		name: strings.Join(identifier, "."), uuid: t.Metadata().TableUUID(), properties: c.options.Properties, turn: make(chan struct{}, 1), opened: map[string]openedBucket{},
 		load: func(ctx context.Context) (*table.Table, vended, error) { return c.load(ctx, identifier) },
 	}
 	store, err := storage.Open(ctx, storage.Options{
@@ -112,10 +113,14 @@ func (f *tableFiles) close() error {
 // bucket returns the bucket of a location, or nil when the table's file IO has nothing to say about it. The bucket of
 // the table's metadata is that of its own file IO; others are reached with the same client.
 func (f *tableFiles) bucket(ctx context.Context, location string) (*blob.Bucket, error) {
+	if storage.OnOtherCloud(location) {
+		return f.cloudBucket(ctx, location)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	name, home := authority(location), authority(cmp.Or(f.table.MetadataLocation(), f.table.Location()))
-	if home == "" {
+	metadata := cmp.Or(f.table.MetadataLocation(), f.table.Location())
+	name, home := authority(location), authority(metadata)
+	if home == "" || storage.OnOtherCloud(metadata) {
 		return nil, nil
 	}
 	b, err := f.open(home, func() (openedBucket, error) { return f.home(ctx, home) })

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ const (
 	s3AccessKey = "s3.access-key-id"
 	s3SecretKey = "s3.secret-access-key"
 	s3Token     = "s3.session-token"
-	s3ExpiresAt = "s3.session-token-expires-at-ms"
 )
 
 // vended is what a catalog hands out with a table for the access to its files.
@@ -27,38 +25,49 @@ type vended struct {
 	keys     aws.Credentials // without a key when the catalog hands out none
 	expires  time.Time       // zero when the catalog does not say
 	settings map[string]string
+	access   []vendedAccess // the table's config first
 }
 
-// parseVended finds the S3 access to the table's own files in the reply to a request for it. Credentials for the longest
+// vendedAccess is the access to the locations with a prefix.
+type vendedAccess struct {
+	Prefix string            `json:"prefix"`
+	Config map[string]string `json:"config"`
+}
+
+// parseVended finds the access to the table's own files in the reply to a request for it. Credentials for the longest
 // prefix of the metadata's location count more than those in the table's config.
 func parseVended(reply []byte, metadataLocation string) (vended, error) {
 	var told struct {
 		Config      map[string]string `json:"config"`
-		Credentials []struct {
-			Prefix string            `json:"prefix"`
-			Config map[string]string `json:"config"`
-		} `json:"storage-credentials"`
+		Credentials []vendedAccess    `json:"storage-credentials"`
 	}
 	if err := json.Unmarshal(reply, &told); err != nil {
 		return vended{}, fmt.Errorf("the table's config: %w", err)
 	}
-	access, longest := told.Config, -1
-	for _, c := range told.Credentials {
-		if strings.HasPrefix(metadataLocation, c.Prefix) && len(c.Prefix) > longest {
-			access, longest = c.Config, len(c.Prefix)
-		}
-	}
-	v := vended{settings: maps.Clone(told.Config)}
+	v := vended{settings: maps.Clone(told.Config), access: append([]vendedAccess{{Config: told.Config}}, told.Credentials...)}
+	access := v.closest(metadataLocation)
 	if access[s3AccessKey] != "" {
 		v.keys = aws.Credentials{AccessKeyID: access[s3AccessKey], SecretAccessKey: access[s3SecretKey], SessionToken: access[s3Token], Source: "catalog"}
 	}
-	if ms, err := strconv.ParseInt(access[s3ExpiresAt], 10, 64); err == nil && ms > 0 {
-		v.expires = time.UnixMilli(ms)
-	}
-	for _, secret := range []string{s3AccessKey, s3SecretKey, s3Token, s3ExpiresAt} {
-		delete(v.settings, secret)
+	v.expires = earliest(access)
+	for name := range v.settings {
+		if isVendedSecret(name) {
+			delete(v.settings, name)
+		}
 	}
 	return v, nil
+}
+
+// closest returns what was handed out for the longest prefix of a location.
+func (v vended) closest(location string) map[string]string {
+	var config map[string]string
+	longest := -1
+	for _, a := range v.access {
+		if strings.HasPrefix(location, a.Prefix) && len(a.Prefix) > longest {
+			config, longest = a.Config, len(a.Prefix)
+		}
+	}
+	return config
 }
 
 // renewAt returns when credentials that came now are replaced: when half of their time is over, or five minutes before
@@ -74,8 +83,14 @@ func (v vended) renewAt(now time.Time) time.Time {
 
 // Retrieve implements aws.CredentialsProvider: it gives the table's newest credentials and replaces them in time.
 func (f *tableFiles) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	v, err := f.fresh(ctx)
+	return v.keys, err
+}
+
+// fresh returns the newest that was handed out, after asking for more when it is due for renewal.
+func (f *tableFiles) fresh(ctx context.Context) (vended, error) {
 	if v, due := f.access(); !due {
-		return v.keys, nil
+		return v, nil
 	}
 	err := f.renew(ctx, func() bool {
 		_, due := f.access()
@@ -83,9 +98,9 @@ func (f *tableFiles) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	})
 	v, _ := f.access()
 	if err != nil && !time.Now().Before(v.expires) {
-		return aws.Credentials{}, fmt.Errorf("credentials of %s expired at %s: %w", f.name, v.expires.Format(time.RFC3339), err)
+		return vended{}, fmt.Errorf("credentials of %s expired at %s: %w", f.name, v.expires.Format(time.RFC3339), err)
 	}
-	return v.keys, nil
+	return v, nil
 }
 
 func (f *tableFiles) access() (v vended, due bool) {

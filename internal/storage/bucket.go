@@ -16,6 +16,7 @@ import (
 	"gocloud.dev/blob/memblob"
 	"gocloud.dev/blob/s3blob"
 
+	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 	"github.com/dvcompactor/dvcompactor/internal/storage/localblob"
 )
 
@@ -26,6 +27,8 @@ type bucket struct {
 	prefix string
 	// local buckets take writes as they come; others get one PUT when the object is complete and small.
 	local bool
+	// whole buckets write an object with one request when they get all of it at once.
+	whole bool
 	// s3 is nil when the bucket is not on S3 or hides its client.
 	s3 *s3Direct
 	// closeIdle, if set, closes the connections of the bucket that are idle.
@@ -66,7 +69,7 @@ func (s *Store) openMountBucket(ctx context.Context, u *url.URL) (bucket, error)
 		if err != nil {
 			return bucket{}, scrub(err, u)
 		}
-		return bucket{blob: b, s3: newS3Direct(b, u.Host, s3blob.Options{})}, nil
+		return portable(b, u.Host), nil
 	}
 	switch u.Scheme {
 	case memblob.Scheme:
@@ -79,9 +82,23 @@ func (s *Store) openMountBucket(ctx context.Context, u *url.URL) (bucket, error)
 			return bucket{}, scrub(err, u)
 		}
 		return ownS3(ctx, b, u.Host, opener.Options)
+	case schemeGS:
+		b, err := openGCSURL(ctx, u, s.opts.Properties)
+		return mountedCloud(b, err, u)
+	case schemeAzblob:
+		b, err := openAzureURL(ctx, u, s.opts.Properties)
+		return mountedCloud(b, err, u)
 	default:
-		return bucket{}, fmt.Errorf("%w: this build cannot open URLs of scheme %q; use file, mem or s3", ErrUnknownScheme, u.Scheme)
+		return bucket{}, fmt.Errorf("%w: nothing can open URLs of scheme %q; use file, mem, s3, gs or azblob", ErrUnknownScheme, u.Scheme)
 	}
+}
+
+// mountedCloud is what the opening of a mount on another cloud than S3 comes to.
+func mountedCloud(b *blob.Bucket, err error, u *url.URL) (bucket, error) {
+	if err != nil {
+		return bucket{}, scrub(err, u)
+	}
+	return portable(b, u.Host), nil
 }
 
 // openFolder opens file:///dir. Its path is decoded as in any URL; the keys below it never are.
@@ -117,7 +134,7 @@ func (s *Store) openCloud(ctx context.Context, loc cloudLocation) (bucket, error
 		if err != nil {
 			return bucket{}, err
 		}
-		return bucket{blob: b, s3: newS3Direct(b, loc.authority, s3blob.Options{})}, nil
+		return portable(b, loc.authority), nil
 	}
 	switch loc.scheme {
 	case "s3", "s3a", "s3n":
@@ -126,11 +143,12 @@ func (s *Store) openCloud(ctx context.Context, loc cloudLocation) (bucket, error
 			return bucket{}, err
 		}
 		return ownS3(ctx, b, loc.authority, s3blob.Options{})
-	default:
-		return bucket{}, fmt.Errorf(
-			"%w: nothing is configured for %s://%s; add it under storage: as {prefix: %q, url: ...}",
-			ErrUnknownScheme, loc.scheme, loc.authority, loc.scheme+"://"+loc.authority+"/")
 	}
+	b, err := openCloud(ctx, loc, cloud.Fixed(s.opts.Properties))
+	if err != nil {
+		return bucket{}, err
+	}
+	return portable(b, loc.authority), nil
 }
 
 // ownS3 opens a bucket again with connections of its own, which end with it.

@@ -15,6 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
 
+	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 	"github.com/dvcompactor/dvcompactor/internal/storage/localblob"
 )
 
@@ -43,6 +44,10 @@ func kindOf(err error) error {
 	if errors.As(err, &op) {
 		return awsKind(op)
 	}
+	var refused *cloud.Error
+	if errors.As(err, &refused) {
+		return cloudKind(refused.Kind)
+	}
 	if errors.Is(err, localblob.ErrInvalidKey) {
 		return ErrInvalidLocation
 	}
@@ -59,6 +64,26 @@ func kindOf(err error) error {
 	case gcerrors.InvalidArgument:
 		return ErrInvalidLocation
 	default:
+		return nil
+	}
+}
+
+// cloudKind is what the bucket of another cloud store made of a reply.
+func cloudKind(kind cloud.Kind) error {
+	switch kind {
+	case cloud.Missing:
+		return fs.ErrNotExist
+	case cloud.Exists:
+		return ErrExists
+	case cloud.Denied, cloud.Stale:
+		return ErrPermission
+	case cloud.BeyondEnd:
+		return ErrBeyondEnd
+	case cloud.WrongReply:
+		return ErrWrongReply
+	case cloud.Invalid:
+		return ErrInvalidLocation
+	default: // a fault, passing or not
 		return nil
 	}
 }
@@ -120,9 +145,13 @@ func httpStatus(err error) int {
 	return 0
 }
 
-// StaleCredentials tells whether a store on S3 refused a request because of its credentials and not of what they allow.
-// A HEAD has no body that would tell these apart.
+// StaleCredentials tells whether a store refused a request because of its credentials and not of what they allow. A HEAD
+// of S3 has no body that would tell these apart.
 func StaleCredentials(err error) bool {
+	var refused *cloud.Error
+	if errors.As(err, &refused) {
+		return refused.Kind == cloud.Stale
+	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		return false
@@ -153,6 +182,10 @@ func Transient(err error) bool {
 	var op *smithy.OperationError
 	if errors.As(err, &op) {
 		return transientAWS(op)
+	}
+	var refused *cloud.Error
+	if errors.As(err, &refused) {
+		return refused.Kind == cloud.Busy
 	}
 	if isFile(err) { // before isNetwork, because the numbers of system errors are net.Errors
 		return false

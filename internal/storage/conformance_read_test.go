@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 )
 
@@ -132,6 +134,28 @@ func listings(t *testing.T, s *storage.Store, base string) {
 			break
 		}
 	})
+}
+
+func longListings(t *testing.T, s *storage.Store, base string) {
+	const objects, atOnce = 1003, 8
+	var writers errgroup.Group
+	writers.SetLimit(atOnce)
+	for i := range objects {
+		writers.Go(func() error { return s.WriteFile(t.Context(), fmt.Sprintf("%s%04d", base, i), nil) })
+	}
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for object, err := range s.List(t.Context(), base) {
+		if want := fmt.Sprintf("%s%04d", base, n); err != nil || object.Location != want {
+			t.Fatalf("got %+v, %v, want %s", object, err, want)
+		}
+		n++
+	}
+	if n != objects {
+		t.Errorf("%d objects are listed", n)
+	}
 }
 
 func fileIO(t *testing.T, s *storage.Store, base string) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,40 +66,69 @@ func putIfAbsent(t *testing.T, s *storage.Store, base string) {
 	}
 }
 
-func oddKeys(t *testing.T, s *storage.Store, base string) {
+// oddKeys writes keys that stores and clients like to change, and finds each with its own content.
+func oddKeys(l limits) func(t *testing.T, s *storage.Store, base string) {
+	return func(t *testing.T, s *storage.Store, base string) {
+		base += "odd/"
+		keys := keptKeys(t, s, base, l)
+		for i, key := range keys {
+			write(t, s, base+key, fmt.Append(nil, i, key))
+		}
+		for i, key := range keys {
+			wantKey(t, s, base+key, fmt.Sprint(i), fmt.Append(nil, i, key))
+		}
+		listed := map[string]bool{}
+		for object, err := range s.List(t.Context(), base) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed[object.Location] = true
+		}
+		for _, key := range keys {
+			if !listed[base+key] {
+				t.Errorf("%q is not listed", key)
+			}
+			if err := s.Remove(t.Context(), base+key); err != nil {
+				t.Error(err)
+			}
+			wantAbsent(t, s, base+key)
+		}
+	}
+}
+
+// keptKeys returns the odd keys that a store takes, and sees that it refuses the others in every operation.
+func keptKeys(t *testing.T, s *storage.Store, base string, l limits) []string {
+	t.Helper()
 	keys := []string{
 		"plain", "a table/x", "ü/日本/é", "100%", "%20", "%2F", "x%2Fy/z", "a+b", "a#b", "a?b=c", "{a}", "a&b;c=d",
 		"tab\there", "new\nline", "back\\slash", "quote\"'", "a b/ü+1#x%20?q={d}/f.parquet", "da#a=x%2Fy/1.parquet",
 		"__0x9__", "..x/y", "x../y", "x/..y", "...", "~", " lead", "trail ", "*", "<>|:", "a/.hidden",
 	}
-	for i, key := range keys {
-		write(t, s, base+"odd/"+key, fmt.Append(nil, i, key))
+	if !l.folds {
+		keys = append(keys, "two//slashes", "two/slashes", "//lead")
 	}
-	for i, key := range keys {
-		wantContent(t, s, base+"odd/"+key, fmt.Append(nil, i, key))
-		if n, err := s.Size(t.Context(), base+"odd/"+key); err != nil || n != int64(len(fmt.Append(nil, i, key))) {
-			t.Errorf("size of %q: %d, %v", key, n, err)
-		}
-		got, err := s.ReadRange(t.Context(), base+"odd/"+key, 0, int64(len(fmt.Append(nil, i))))
-		if string(got) != fmt.Sprint(i) || err != nil {
-			t.Errorf("range of %q: %q, %v", key, got, err)
+	for _, key := range l.refused {
+		_, err1 := s.ReadFile(t.Context(), base+key)
+		_, err2 := s.Size(t.Context(), base+key)
+		for i, err := range []error{err1, err2, s.WriteFile(t.Context(), base+key, nil), s.Remove(t.Context(), base+key)} {
+			if !errors.Is(err, storage.ErrInvalidLocation) {
+				t.Errorf("operation %d on %q: %v", i, key, err)
+			}
 		}
 	}
-	listed := map[string]bool{}
-	for object, err := range s.List(t.Context(), base+"odd/") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		listed[object.Location] = true
+	return slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(l.refused, key) })
+}
+
+// wantKey reads an object in every way.
+func wantKey(t *testing.T, s *storage.Store, location, start string, content []byte) {
+	t.Helper()
+	wantContent(t, s, location, content)
+	if n, err := s.Size(t.Context(), location); err != nil || n != int64(len(content)) {
+		t.Errorf("size of %q: %d, %v", location, n, err)
 	}
-	for _, key := range keys {
-		if !listed[base+"odd/"+key] {
-			t.Errorf("%q is not listed", key)
-		}
-		if err := s.Remove(t.Context(), base+"odd/"+key); err != nil {
-			t.Error(err)
-		}
-		wantAbsent(t, s, base+"odd/"+key)
+	got, err := s.ReadRange(t.Context(), location, 0, int64(len(start)))
+	if string(got) != start || err != nil {
+		t.Errorf("range of %q: %q, %v", location, got, err)
 	}
 }
 
@@ -124,8 +154,18 @@ func aborts(t *testing.T, s *storage.Store, base string) {
 	wantListed(t, s, base)
 }
 
-func largeObjects(t *testing.T, s *storage.Store, base string) {
-	data := randomBytes(5<<20 + 1)
+func largeObjects(l limits) func(t *testing.T, s *storage.Store, base string) {
+	return func(t *testing.T, s *storage.Store, base string) {
+		largeObject(t, s, base, 1<<20+1)
+		if !l.onePart {
+			largeObject(t, s, base, 20<<20+7) // more than two parts of every store
+		}
+	}
+}
+
+func largeObject(t *testing.T, s *storage.Store, base string, size int) {
+	before := s.Stats().BytesWritten
+	data := randomBytes(size)
 	w, err := s.Create(t.Context(), base+"large")
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +183,12 @@ func largeObjects(t *testing.T, s *storage.Store, base string) {
 		}
 	})
 	wantContent(t, s, base+"large", data)
-	if got := s.Stats().BytesWritten; got != int64(len(data)) {
+	if got := s.Stats().BytesWritten - before; got != int64(len(data)) {
 		t.Errorf("%d bytes written", got)
+	}
+	tail, err := s.ReadRange(t.Context(), base+"large", int64(size)-3, 3)
+	if err != nil || !bytes.Equal(tail, data[size-3:]) {
+		t.Errorf("the last bytes: %v, %v", tail, err)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestResolve(t *testing.T) {
 		{"a key above its mount is refused", "s3://lake/../x", "", "", ErrInvalidLocation},
 		{"a key above its mount for a moment is refused", "s3://lake/a/../../lake/x", "", "", ErrInvalidLocation},
 		{"a path above the root is refused", "/../etc/passwd", "", "", ErrInvalidLocation},
-		{"an unknown scheme is refused", "gs://other/x", "", "", ErrUnknownScheme},
+		{"an unknown scheme is refused", "oss://other/x", "", "", ErrUnknownScheme},
 		{"hdfs is refused", "hdfs://nn:8020/x", "", "", ErrUnknownScheme},
 	}
 	for _, tt := range tests {
@@ -103,8 +103,8 @@ func TestUnknownSchemeSaysWhatToConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	_, err = s.ReadFile(t.Context(), "gs://lake/db/t/x.avro")
-	for _, want := range []string{"gs://lake/db/t/x.avro", "storage:", `{prefix: "gs://lake/"`} {
+	_, err = s.ReadFile(t.Context(), "oss://lake/db/t/x.avro")
+	for _, want := range []string{"oss://lake/db/t/x.avro", "storage:", `{prefix: "oss://lake/"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not contain %q", err, want)
 		}

@@ -2,15 +2,15 @@ package storage
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"gocloud.dev/blob"
+
+	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 )
 
 // unknownSize is the size of an object that the store did not tell.
-const unknownSize = -1
+const unknownSize = cloud.UnknownSize
 
 // replyRange says which bytes of an object of what size the body of a reply holds.
 type replyRange struct {
@@ -82,26 +82,9 @@ func checkRange(got replyRange, body, offset, length int64) (replyRange, error) 
 
 // parseContentRange parses "bytes 10-14/27" and "bytes 10-14/*".
 func parseContentRange(header string) (replyRange, error) {
-	bad := func() (replyRange, error) {
+	first, last, size, ok := cloud.ParseContentRange(header)
+	if !ok {
 		return replyRange{}, fmt.Errorf("%w: it sent Content-Range %q", ErrWrongReply, header)
 	}
-	spec, ok := strings.CutPrefix(header, "bytes ")
-	bounds, total, ok2 := strings.Cut(spec, "/")
-	first, last, ok3 := strings.Cut(bounds, "-")
-	if !ok || !ok2 || !ok3 {
-		return bad()
-	}
-	start, err1 := strconv.ParseInt(strings.TrimSpace(first), 10, 64)
-	end, err2 := strconv.ParseInt(strings.TrimSpace(last), 10, 64)
-	if err1 != nil || err2 != nil || start < 0 || end < start {
-		return bad()
-	}
-	size := int64(unknownSize)
-	if total != "*" {
-		var err error
-		if size, err = strconv.ParseInt(strings.TrimSpace(total), 10, 64); err != nil || size <= end {
-			return bad()
-		}
-	}
-	return replyRange{offset: start, length: end - start + 1, size: size}, nil
+	return replyRange{offset: first, length: last - first + 1, size: size}, nil
 }

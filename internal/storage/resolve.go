@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-
-	"gocloud.dev/blob/s3blob"
 )
 
 // target is one object in its bucket.
@@ -78,7 +76,7 @@ func (s *Store) cloud(ctx context.Context, location string, loc cloudLocation) (
 			return bucket{}, err
 		}
 		if b != nil {
-			return bucket{blob: b, s3: newS3Direct(b, loc.authority, s3blob.Options{})}, nil
+			return portable(b, loc.authority), nil
 		}
 	}
 	root := cloudRoot{scheme: loc.scheme, authority: loc.authority}

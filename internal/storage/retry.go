@@ -12,6 +12,8 @@ import (
 	"time"
 
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 )
 
 // RetryOptions bounds how often and how fast a failed request is repeated. The pause before attempt n+1 is a random
@@ -145,6 +147,10 @@ func (s *Store) renewal() func(context.Context) error {
 
 // asked is what the store's reply asked for.
 func (s *Store) asked(err error) time.Duration {
+	var refused *cloud.Error
+	if errors.As(err, &refused) {
+		return s.opts.Retry.Asked(refused.Status, refused.Header, time.Now())
+	}
 	var reply *smithyhttp.ResponseError
 	if !errors.As(err, &reply) || reply.Response == nil {
 		return 0

@@ -23,7 +23,7 @@ func TestOpenRefusesBadMounts(t *testing.T) {
 	}{
 		{"an empty prefix", []storage.Mount{{URL: "mem://"}}, "prefix is empty"},
 		{"the same prefix twice", []storage.Mount{{Prefix: "s3://a", URL: "mem://"}, {Prefix: "s3://a/", URL: "mem://"}}, "mapped twice"},
-		{"an unknown scheme", []storage.Mount{{Prefix: "s3://a/", URL: "ftp://x"}}, "cannot open"},
+		{"an unknown scheme", []storage.Mount{{Prefix: "s3://a/", URL: "ftp://x"}}, "nothing can open"},
 		{"a relative folder", []storage.Mount{{Prefix: "s3://a/", URL: "file://x/y"}}, "not absolute"},
 		{"a folder with parameters", []storage.Mount{{Prefix: "s3://a/", URL: "file:///x?y=1"}}, "no parameters"},
 		{"a URL that is none", []storage.Mount{{Prefix: "s3://a/", URL: "s3://%zz"}}, "cannot be parsed"},

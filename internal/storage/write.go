@@ -42,6 +42,9 @@ func (t target) put(ctx context.Context, data []byte, ifAbsent bool) error {
 	if t.s3 != nil {
 		return t.s3.put(ctx, t.key, data, ifAbsent)
 	}
+	if t.whole {
+		return t.blob.Upload(ctx, t.key, bytes.NewReader(data), writeOptions(ifAbsent))
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := t.writer(ctx, ifAbsent)
@@ -57,10 +60,11 @@ func (t target) put(ctx context.Context, data []byte, ifAbsent bool) error {
 
 // writer opens a write through the portable layer; cancelling ctx before Close aborts it.
 func (t target) writer(ctx context.Context, ifAbsent bool) (*blob.Writer, error) {
-	return t.blob.NewWriter(ctx, t.key, &blob.WriterOptions{
-		ContentType: contentType,
-		IfNotExist:  ifAbsent,
-	})
+	return t.blob.NewWriter(ctx, t.key, writeOptions(ifAbsent))
+}
+
+func writeOptions(ifAbsent bool) *blob.WriterOptions {
+	return &blob.WriterOptions{ContentType: contentType, IfNotExist: ifAbsent}
 }
 
 func ignoreCanceled(err error) error {
