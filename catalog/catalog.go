@@ -83,7 +83,7 @@ func lostRace(err error) bool {
 type Options struct {
 	Name      string
 	Type      string // "sql" or "rest"
-	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., https://...
+	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., mysql://..., https://...
 	Warehouse string
 
 	// REST only.

@@ -17,6 +17,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/mariadb"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/restcatalog"
 	"github.com/google/uuid"
@@ -33,13 +35,19 @@ type lab struct {
 	view    func(t testing.TB, identifier []string)
 	drop    func(t testing.TB, identifier []string)
 
-	db     *sql.DB          // the database of a SQL catalog, past any proxy
-	dsn    string           // and its data source name
-	server *postgres.Server // of a catalog on PostgreSQL
-	proxy  *postgres.Proxy  // between the catalog and its server
+	db     *sql.DB        // the database of a SQL catalog, past any proxy
+	dsn    string         // and its data source name
+	server stopper        // of a catalog on a database server
+	proxy  *dbproxy.Proxy // between the catalog and its server
 	rest   *restcatalog.Server
 	keys   *keyring       // of a lab whose tables are on S3
 	remote *storage.Store // and a way to their files past the catalog
+}
+
+// stopper is a server that can be stopped and started again.
+type stopper interface {
+	Stop(t testing.TB)
+	Resume(t testing.TB)
 }
 
 // open connects to the catalog. The connection is closed with the test.
@@ -50,7 +58,9 @@ var kinds = map[string]func(t *testing.T) func(t *testing.T) *lab{
 	"sqlite":                      func(*testing.T) func(*testing.T) *lab { return sqliteLab },
 	"sqlite without iceberg_type": func(*testing.T) func(*testing.T) *lab { return oldSQLiteLab },
 	"postgres":                    postgresLabs,
-	"rest":                        func(*testing.T) func(*testing.T) *lab { return restLab },
+	"mysql":                       mysqlLabs(),
+	"mysql that neither commits by itself nor minds what it cuts off": mysqlLabs("--autocommit=0", "--sql-mode="),
+	"rest": func(*testing.T) func(*testing.T) *lab { return restLab },
 }
 
 const (
@@ -90,7 +100,27 @@ func postgresLab(t *testing.T, server *postgres.Server, name string) *lab {
 	direct := postgres.URI(server.Socket, name)
 	execute(t, database(t, "pgx", direct), createTables, addType)
 	proxy := server.NewProxy(t)
-	l := sqlLab(t, t.TempDir(), postgres.URI(proxy.Socket, name), "pgx", direct, true)
+	l := sqlLab(t, t.TempDir(), postgres.URI(proxy.Folder, name), "pgx", direct, true)
+	l.server, l.proxy = server, proxy
+	return l
+}
+
+// mysqlLabs starts a server with more options.
+func mysqlLabs(options ...string) func(*testing.T) func(*testing.T) *lab {
+	return func(t *testing.T) func(*testing.T) *lab {
+		server := mariadb.Start(t, options...)
+		var n atomic.Int32
+		return func(t *testing.T) *lab { return mysqlLab(t, server, fmt.Sprintf("lab%d", n.Add(1))) }
+	}
+}
+
+// mysqlLab makes a database. Catalogs connect through a proxy.
+func mysqlLab(t *testing.T, server *mariadb.Server, name string) *lab {
+	execute(t, database(t, "mysql", mariadb.DSN(server.Socket, "")), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4")
+	direct := mariadb.DSN(server.Socket, name)
+	execute(t, database(t, "mysql", direct), createTables, addType)
+	proxy, socket := server.NewProxy(t)
+	l := sqlLab(t, t.TempDir(), mariadb.URI(socket, name), "mysql", direct, true)
 	l.server, l.proxy = server, proxy
 	return l
 }
@@ -155,6 +185,7 @@ func opener(o catalog.Options) func(testing.TB) catalog.Closer {
 func database(t testing.TB, driver, dsn string) *sql.DB {
 	db, err := sql.Open(driver, dsn)
 	require.NoError(t, err)
+	db.SetMaxIdleConns(0) // so that no connection breaks when a server stops
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
 }

@@ -12,7 +12,7 @@ import (
 func TestACatalogThatIsClosedLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	labs := map[string]func(*testing.T) *lab{
-		"SQLite": sqliteLab, "PostgreSQL": func(t *testing.T) *lab { return postgresLabs(t)(t) }, "REST": restLab,
+		"SQLite": sqliteLab, "PostgreSQL": func(t *testing.T) *lab { return postgresLabs(t)(t) }, "MySQL": func(t *testing.T) *lab { return mysqlLabs()(t)(t) }, "REST": restLab,
 		"REST with credentials for each table": vendingLab, "SQLite with its tables on S3": mappedLab,
 	}
 	for name, start := range labs {

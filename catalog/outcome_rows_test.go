@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
-	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/restcatalog"
 )
 
@@ -19,24 +19,29 @@ var situations = []situation{
 	{"another writer commits to another branch first, so that only the sequence number is taken", map[string]cell{
 		"SQLite":     one(conflict, somebodyElse("audit")),
 		"PostgreSQL": one(conflict, somebodyElse("audit")),
+		"MySQL":      one(conflict, somebodyElse("audit")),
 		"REST":       one(refused, somebodyElse("audit")),
 	}},
 	everywhere("the table was dropped", refused, dropped),
 	everywhere("the table was dropped and made anew under its name", conflict, madeAnew),
 	{"the catalog is not there: connections are refused", map[string]cell{
 		"PostgreSQL": one(conflict, proxyStopped),
+		"MySQL":      one(conflict, proxyStopped),
 		"REST":       one(conflict, restStopped),
 	}},
 	{"the connection breaks before it is done", map[string]cell{
-		"PostgreSQL": one(unknown, cutting(postgres.BeforeApply)),
+		"PostgreSQL": one(unknown, cutting(dbproxy.BeforeApply)),
+		"MySQL":      one(unknown, cutting(dbproxy.BeforeApply)),
 		"REST":       one(unknown, breaking(restcatalog.HangUp)),
 	}},
 	{"the connection breaks after it is done: the reply is lost", map[string]cell{
-		"PostgreSQL": happened(one(unknown, cutting(postgres.AfterApply))),
+		"PostgreSQL": happened(one(unknown, cutting(dbproxy.AfterApply))),
+		"MySQL":      happened(one(unknown, cutting(dbproxy.AfterApply))),
 		"REST":       happened(one(unknown, breaking(restcatalog.Done(restcatalog.HangUp)))),
 	}},
 	{"no reply comes in time", map[string]cell{
 		"PostgreSQL": impatient(one(unknown, rowLocked)),
+		"MySQL":      parameter("innodb_lock_wait_timeout", "3600", impatient(one(unknown, mysqlRowLocked))),
 		"REST":       impatient(one(unknown, breaking(restcatalog.Stall))),
 	}},
 	{"no reply comes in time, although it is done", map[string]cell{
@@ -87,28 +92,34 @@ var situations = []situation{
 	{"somebody holds a lock when the statement starts", map[string]cell{
 		"SQLite":     impatient(several(conflict, map[string]arrangement{"for writing": sqliteHeld("BEGIN IMMEDIATE"), "for everything": sqliteHeld("BEGIN EXCLUSIVE")})),
 		"PostgreSQL": parameter("lock_timeout", "50", one(conflict, rowLocked)),
+		"MySQL":      slow(one(conflict, mysqlRowLocked)),
 	}},
 	{"somebody holds a lock when the statement ends", map[string]cell{
 		"SQLite": impatient(one(conflict, sqliteHeld("BEGIN", "SELECT * FROM iceberg_tables"))),
 	}},
 	{"the statement takes longer than the database allows", map[string]cell{
 		"PostgreSQL": parameter("statement_timeout", "500", one(conflict, rowLocked)),
+		"MySQL":      parameter("max_statement_time", "0.5", one(conflict, mysqlRowLocked)),
 	}},
 	{"the database cannot serialize it with another transaction", map[string]cell{
 		"PostgreSQL": parameter("default_transaction_isolation", "repeatable read", one(conflict, rowChanged)),
+		"MySQL":      several(conflict, map[string]arrangement{"a deadlock": mysqlTrigger(1213), "a row that changed": mysqlTrigger(1020)}),
 	}},
 	{"the database refuses the statement", map[string]cell{
 		"SQLite":     one(refused, sqliteTrigger),
 		"PostgreSQL": one(refused, postgresTrigger("TRIGGER no BEFORE UPDATE ON iceberg_tables")),
+		"MySQL":      one(refused, mysqlTrigger(1644)),
 	}},
 	{"the database refuses it at COMMIT", map[string]cell{
 		"PostgreSQL": one(refused, postgresTrigger("CONSTRAINT TRIGGER no AFTER UPDATE ON iceberg_tables DEFERRABLE INITIALLY DEFERRED")),
 	}},
 	{"the database is a replica that can only be read", map[string]cell{
 		"PostgreSQL": parameter("default_transaction_read_only", "on", one(refused, nothing)),
+		"MySQL":      parameter("tx_read_only", "1", one(refused, nothing)),
 	}},
 	{"the server ends the session within the statement", map[string]cell{
 		"PostgreSQL": one(unknown, backendTerminated),
+		"MySQL":      one(unknown, mysqlKilled),
 	}},
 }
 
@@ -139,14 +150,25 @@ func vending(c cell) cell {
 }
 
 // impatient gives requests little time, for situations in which all of it goes by.
-func impatient(c cell) cell {
-	c.tune = func(o *catalog.Options) { o.Timeout = patience }
+func impatient(c cell) cell { return within(patience, c) }
+
+// slow gives requests the time that is needed when half of it may go by.
+func slow(c cell) cell { return within(4*patience, c) }
+
+func within(limit time.Duration, c cell) cell {
+	c.tune = func(o *catalog.Options) { o.Timeout = limit }
 	return c
 }
 
 // parameter sets a parameter of the sessions with the database.
 func parameter(name, value string, c cell) cell {
-	c.tune = func(o *catalog.Options) { o.URI = withParameter(o.URI, name, value) }
+	tuned := c.tune
+	c.tune = func(o *catalog.Options) {
+		if tuned != nil {
+			tuned(o)
+		}
+		o.URI = withParameter(o.URI, name, value)
+	}
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
-	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,7 +66,7 @@ func postgresTrigger(trigger string) arrangement {
 func rowLocked(t *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) {
 	tx := begin(t, l.db, "SELECT * FROM iceberg_tables FOR UPDATE")
 	t.Cleanup(func() {
-		_, err := l.db.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "+waiting)
+		_, err := l.db.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM "+postgresWaiting)
 		require.NoError(t, err)
 		require.NoError(t, tx.Rollback())
 	})
@@ -75,20 +75,20 @@ func rowLocked(t *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) {
 // rowChanged lets another transaction change the row of the table while the statement waits for it.
 func rowChanged(t *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) {
 	tx := begin(t, l.db, "UPDATE iceberg_tables SET previous_metadata_location = 'elsewhere'")
-	whenSomebodyWaits(t, l.db, func(context.Context) error { return tx.Commit() })
+	whenSomebodyWaits(t, l.db, postgresWaiting, func(context.Context) error { return tx.Commit() })
 }
 
 // backendTerminated ends the session whose statement waits for the row of the table.
 func backendTerminated(t *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) {
 	tx := begin(t, l.db, "SELECT * FROM iceberg_tables FOR UPDATE")
 	t.Cleanup(func() { require.NoError(t, tx.Rollback()) })
-	whenSomebodyWaits(t, l.db, func(ctx context.Context) error {
-		_, err := l.db.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "+waiting)
+	whenSomebodyWaits(t, l.db, postgresWaiting, func(ctx context.Context) error {
+		_, err := l.db.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM "+postgresWaiting)
 		return err
 	})
 }
 
-const waiting = "datname = current_database() AND wait_event_type = 'Lock'"
+const postgresWaiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 func begin(t *testing.T, db *sql.DB, statement string) *sql.Tx {
 	ctx := context.WithoutCancel(t.Context())
@@ -99,13 +99,13 @@ func begin(t *testing.T, db *sql.DB, statement string) *sql.Tx {
 	return tx
 }
 
-// whenSomebodyWaits does something as soon as a session waits for a lock.
-func whenSomebodyWaits(t *testing.T, db *sql.DB, do func(context.Context) error) {
+// whenSomebodyWaits does something as soon as there are sessions that wait for a lock, which a query counts.
+func whenSomebodyWaits(t *testing.T, db *sql.DB, waiting string, do func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() {
 		for n := 0; n == 0; time.Sleep(time.Millisecond) {
-			if err := db.QueryRowContext(ctx, "SELECT count(*) FROM pg_stat_activity WHERE "+waiting).Scan(&n); err != nil {
+			if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+waiting).Scan(&n); err != nil {
 				done <- err
 				return
 			}
@@ -123,7 +123,7 @@ func whenSomebodyWaits(t *testing.T, db *sql.DB, do func(context.Context) error)
 	})
 }
 
-func cutting(where postgres.Cut) arrangement {
+func cutting(where dbproxy.Cut) arrangement {
 	return func(_ *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) { l.proxy.CutNext(where) }
 }
 

@@ -50,12 +50,13 @@ type cell struct {
 type arrangement func(t *testing.T, l *lab, c catalog.Catalog, tbl *catalog.Table)
 
 // columns are the kinds of catalogs in the table.
-var columns = []string{"SQLite", "PostgreSQL", "REST"}
+var columns = []string{"SQLite", "PostgreSQL", "MySQL", "REST"}
 
 // laboratories start what the labs of a kind need.
 var laboratories = map[string]func(*testing.T) func(*testing.T) *lab{
 	"SQLite":     kinds["sqlite"],
 	"PostgreSQL": kinds["postgres"],
+	"MySQL":      kinds["mysql"],
 	"REST":       kinds["rest"],
 }
 
@@ -158,8 +159,9 @@ func outcomeTable(t *testing.T) string {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "\nSeen on SQLite as in modernc.org/sqlite %s, the PostgreSQL server that is installed where the tests run (by pgx %s), and "+
-		"a REST catalog in the process (by the client of iceberg-go %s).\n", version(t, "modernc.org/sqlite"), version(t, "github.com/jackc/pgx/v5"), version(t, "github.com/apache/iceberg-go"))
+	fmt.Fprintf(&b, "\nSeen on SQLite as in modernc.org/sqlite %s, PostgreSQL and MariaDB as Debian 12 has them (by pgx %s and "+
+		"go-sql-driver %s), and a REST catalog in the process (by the client of iceberg-go %s).\n", version(t, "modernc.org/sqlite"), version(t, "github.com/jackc/pgx/v5"),
+		version(t, "github.com/go-sql-driver/mysql"), version(t, "github.com/apache/iceberg-go"))
 	return b.String()
 }
 

@@ -33,16 +33,19 @@ type sqlCatalog struct {
 
 // dialect is what differs between databases.
 type dialect struct {
-	driver string
-	number bool // placeholders are $1, $2, ... instead of ?
+	open   func(timeout time.Duration) (*sql.DB, error)
+	remote bool                                        // there is a server, which may end a connection before we do
+	number bool                                        // placeholders are $1, $2, ... instead of ?
+	probe  func(ctx context.Context, db *sql.DB) error // refuses a database that cannot keep what a commit promises; may be nil
 }
 
 func openSQL(ctx context.Context, o Options) (Closer, error) {
-	d, dsn, err := parseSQL(o.URI)
+	d, err := parseSQL(o.URI)
 	if err != nil {
 		return nil, fmt.Errorf("catalog %s: %w", o.Name, err)
 	}
-	db, err := sql.Open(d.driver, dsn)
+	timeout := cmp.Or(o.Timeout, defaultTimeout)
+	db, err := d.open(timeout)
 	if err != nil {
 		return nil, fmt.Errorf("catalog %s: %w", o.Name, err)
 	}
@@ -50,29 +53,31 @@ func openSQL(ctx context.Context, o Options) (Closer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	c := &sqlCatalog{name: o.Name, db: db, dialect: d, store: store, timeout: cmp.Or(o.Timeout, defaultTimeout)}
+	c := &sqlCatalog{name: o.Name, db: db, dialect: d, store: store, timeout: timeout}
 	if err := c.patiently(ctx, c.probe); err != nil {
 		return nil, errors.Join(fmt.Errorf("catalog %s: %w", o.Name, err), c.Close())
 	}
 	return c, nil
 }
 
-// parseSQL turns a catalog uri into a driver and its data source name.
-func parseSQL(uri string) (dialect, string, error) {
-	switch {
-	case strings.HasPrefix(uri, "sqlite:"):
+// parseSQL tells the database by the scheme of a catalog uri.
+func parseSQL(uri string) (dialect, error) {
+	scheme, _, _ := strings.Cut(uri, ":")
+	switch scheme {
+	case "sqlite":
 		path := strings.TrimPrefix(strings.TrimPrefix(uri, "sqlite:"), "//")
 		if !strings.HasPrefix(path, "/") {
-			return dialect{}, "", errors.New("uri: want sqlite:///ABSOLUTE/PATH")
+			return dialect{}, errors.New("uri: want sqlite:///ABSOLUTE/PATH")
 		}
 		// EXTRA syncs the folder after the journal is removed: a journal that comes back after a power cut undoes the commit.
 		dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_pragma=busy_timeout(0)&_pragma=synchronous(EXTRA)"}
-		return dialect{driver: "sqlite"}, dsn.String(), nil
-	case strings.HasPrefix(uri, "postgres://"), strings.HasPrefix(uri, "postgresql://"):
-		return dialect{driver: "pgx", number: true}, uri, nil
+		return dialect{open: func(time.Duration) (*sql.DB, error) { return sql.Open("sqlite", dsn.String()) }}, nil
+	case "postgres", "postgresql":
+		return dialect{remote: true, number: true, open: func(time.Duration) (*sql.DB, error) { return sql.Open("pgx", uri) }}, nil
+	case "mysql", "mariadb":
+		return dialect{remote: true, probe: probeMySQL, open: func(timeout time.Duration) (*sql.DB, error) { return openMySQL(uri, timeout) }}, nil
 	}
-	scheme, _, _ := strings.Cut(uri, ":")
-	return dialect{}, "", fmt.Errorf("uri: %q is not a database this program speaks: want sqlite:///ABSOLUTE/PATH or postgres://", scheme)
+	return dialect{}, fmt.Errorf("uri: %q is not a database this program speaks: want sqlite:///ABSOLUTE/PATH, postgres:// or mysql://", scheme)
 }
 
 // probe finds out whether the catalog's table is there and which version of the schema it has.
@@ -87,11 +92,20 @@ func (c *sqlCatalog) probe(ctx context.Context) error {
 		return err
 	}
 	c.typed = slices.ContainsFunc(columns, func(name string) bool { return strings.EqualFold(name, "iceberg_type") })
-	return rows.Err()
+	if err := rows.Err(); err != nil || c.dialect.probe == nil {
+		return err
+	}
+	return c.dialect.probe(ctx, c.db)
 }
 
 // Close ends the connections.
-func (c *sqlCatalog) Close() error { return errors.Join(c.db.Close(), c.store.Close()) }
+func (c *sqlCatalog) Close() error {
+	err := c.db.Close()
+	if c.dialect.remote {
+		err = nil // that the server was not there to be told changes nothing
+	}
+	return errors.Join(err, c.store.Close())
+}
 
 // where is the condition that selects tables; views share the database table since V1.
 func (c *sqlCatalog) where() string {
@@ -126,12 +140,13 @@ func (c *sqlCatalog) pointer(ctx context.Context, identifier []string) (string, 
 	}
 	var location sql.NullString
 	namespace, name := split(identifier)
-	query := c.bind("SELECT metadata_location" + c.where() + " AND table_namespace = ? AND table_name = ?")
+	want, got := [3]string{c.name, namespace, name}, [3]string{}
+	query := c.bind("SELECT catalog_name, table_namespace, table_name, metadata_location" + c.where() + " AND table_namespace = ? AND table_name = ?")
 	err := c.patiently(ctx, func(ctx context.Context) error {
-		return c.db.QueryRowContext(ctx, query, c.name, namespace, name).Scan(&location)
+		return c.db.QueryRowContext(ctx, query, c.name, namespace, name).Scan(&got[0], &got[1], &got[2], &location)
 	})
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	case errors.Is(err, sql.ErrNoRows), err == nil && got != want: // MySQL compares names without regard to case and accents
 		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, ErrNotFound)
 	case err != nil:
 		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, err)
@@ -180,16 +195,19 @@ func (c *sqlCatalog) List(ctx context.Context, namespace []string) (out [][]stri
 }
 
 func (c *sqlCatalog) list(ctx context.Context, prefix string) ([][]string, error) {
-	rows, err := c.db.QueryContext(ctx, c.bind("SELECT table_namespace, table_name"+c.where()+" ORDER BY table_namespace, table_name"), c.name)
+	rows, err := c.db.QueryContext(ctx, c.bind("SELECT catalog_name, table_namespace, table_name"+c.where()+" ORDER BY table_namespace, table_name"), c.name)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var out [][]string
 	for rows.Next() {
-		var ns, name string
-		if err := rows.Scan(&ns, &name); err != nil {
+		var catalog, ns, name string
+		if err := rows.Scan(&catalog, &ns, &name); err != nil {
 			return nil, err
+		}
+		if catalog != c.name { // see pointer
+			continue
 		}
 		if prefix == "" || ns == prefix || strings.HasPrefix(ns, prefix+".") {
 			out = append(out, append(strings.Split(ns, "."), name))

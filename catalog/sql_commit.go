@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -60,6 +61,7 @@ func (c *sqlCatalog) commit(ctx context.Context, t *Table, requirements []table.
 func untouched(err error) error {
 	var object *storage.Error
 	var pg *pgconn.PgError
+	var my *mysql.MySQLError
 	switch {
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrFormatVersion), errors.Is(err, context.Canceled):
 		return ErrRefused
@@ -69,22 +71,35 @@ func untouched(err error) error {
 		}
 		return ErrRefused
 	case errors.As(err, &pg):
-		if postgresOutcome(pg) == ErrRefused {
-			return ErrRefused
-		}
-		return ErrConflict
+		return notUnknown(postgresOutcome(pg))
+	case errors.As(err, &my):
+		return notUnknown(mysqlOutcome(my))
 	case sqliteLocked(err), broken(err):
 		return ErrConflict
 	}
 	return ErrRefused
 }
 
+// notUnknown is the outcome when a statement failed that changes nothing.
+func notUnknown(outcome error) error {
+	if outcome == ErrUnknown {
+		return ErrConflict
+	}
+	return outcome
+}
+
 // broken says that there is no connection to the database, or none any more.
 func broken(err error) bool {
 	var network net.Error
-	var unconnected *pgconn.ConnectError
-	return errors.As(err, &network) || errors.As(err, &unconnected) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
+	return errors.As(err, &network) || unconnected(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn)
+}
+
+// unconnected says that nothing was sent: there is no connection, or it was found broken before.
+func unconnected(err error) bool {
+	var postgres *pgconn.ConnectError
+	var network *net.OpError
+	return pgconn.SafeToRetry(err) || errors.As(err, &postgres) || errors.As(err, &network) && network.Op == "dial" || errors.Is(err, driver.ErrBadConn)
 }
 
 // check compares the table with the one the updates were made for. Metadata that changed makes them stale even when
@@ -120,13 +135,15 @@ func (c *sqlCatalog) swing(ctx context.Context, identifier []string, from, to st
 // that a database which reports an error of the statement has not done it; whatever else went wrong leaves that open.
 func sqlOutcome(err error) error {
 	var pg *pgconn.PgError
+	var my *mysql.MySQLError
 	var lite *sqlite.Error
-	var unconnected *pgconn.ConnectError
 	switch {
-	case pgconn.SafeToRetry(err), errors.As(err, &unconnected):
+	case unconnected(err):
 		return ErrConflict // nothing was sent
 	case errors.As(err, &pg):
 		return postgresOutcome(pg)
+	case errors.As(err, &my):
+		return mysqlOutcome(my)
 	case errors.As(err, &lite):
 		return sqliteOutcome(lite.Code() & 0xff)
 	}

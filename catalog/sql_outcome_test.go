@@ -7,7 +7,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
-	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,11 +15,15 @@ import (
 
 func TestARunRecognisesItsCommitWhenTheConnectionToPostgresBreaksAfterIt(t *testing.T) {
 	t.Parallel()
-	l := postgresLabs(t)(t)
+	recognisesItsCommit(t, postgresLabs(t)(t))
+}
+
+// recognisesItsCommit is a run whose connection breaks after its commit.
+func recognisesItsCommit(t *testing.T, l *lab) {
 	c := l.open(t)
 	lake := l.withDeletes(t, c)
 	want := lake.Read(t, "t", "main").Positions
-	l.proxy.CutNext(postgres.AfterApply)
+	l.proxy.CutNext(dbproxy.AfterApply)
 	r, err := maintenance.Run(t.Context(), c, testlake.Ident("t"), migrate())
 	require.NoError(t, err)
 	assert.True(t, r.Committed)
@@ -28,10 +32,13 @@ func TestARunRecognisesItsCommitWhenTheConnectionToPostgresBreaksAfterIt(t *test
 	assert.Equal(t, want, lake.Read(t, "t", "main").Positions)
 }
 
-// The pooled connections are those of a server that is dead.
 func TestARunSurvivesARestartOfPostgres(t *testing.T) {
 	t.Parallel()
-	l := postgresLabs(t)(t)
+	survivesARestart(t, postgresLabs(t)(t))
+}
+
+// survivesARestart is a run whose pooled connections are those of a server that is dead.
+func survivesARestart(t *testing.T, l *lab) {
 	c := l.open(t)
 	lake := l.withDeletes(t, c)
 	want := lake.Read(t, "t", "main").Positions

@@ -41,7 +41,7 @@ type Catalog struct {
 	Name string `yaml:"-"`
 	// Type is TypeREST or TypeSQL.
 	Type string `yaml:"type"`
-	// URI is https://... for REST, sqlite:///ABSOLUTE/PATH or postgres://... for SQL. It may hold a password.
+	// URI is https://... for REST, sqlite:///ABSOLUTE/PATH, postgres://... or mysql://... for SQL. It may hold a password.
 	URI string `yaml:"uri"`
 	// Warehouse is what the catalog calls its warehouse; for SQL the location of new tables.
 	Warehouse string `yaml:"warehouse,omitempty"`

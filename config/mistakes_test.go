@@ -42,7 +42,7 @@ func TestMistakes(t *testing.T) {
 		{"a name with a dot", "version: 1\ncatalogs: {a.b: {type: rest, uri: 'http://x'}}\n", []string{`f:2: catalogs.a.b: has "." in its name, which has a meaning in table names; rename it`}},
 		{"glue", "version: 1\ncatalogs: {c: {type: glue, uri: x}}\n", []string{"f:2: catalogs.c.type: is a kind of catalog that this build does not have; use rest or sql (got glue)"}},
 		{"another type", "version: 1\ncatalogs: {c: {type: nessie, uri: x}}\n", []string{"f:2: catalogs.c.type: must be rest or sql (got nessie)"}},
-		{"mysql", strings.Replace(minimal(""), "sqlite:///c.db", "mysql://u:hunter2@h/d", 1), []string{"f:5: catalogs.c.uri: is a database that this build does not have yet; use sqlite or postgres (got mysql://u:xxxxx@h/d)"}},
+		{"mysql without a host", strings.Replace(minimal(""), "sqlite:///c.db", "mysql://u:hunter2@/d", 1), []string{"f:5: catalogs.c.uri: must be of the form mysql://user:password@host:3306/database (got mysql://u:xxxxx@/d)"}},
 		{"a relative database", strings.Replace(minimal(""), "sqlite:///c.db", "sqlite://c.db", 1), []string{"f:5: catalogs.c.uri: must name the database by its absolute path: sqlite:///dir/catalog.db (got sqlite://c.db)"}},
 		{"https for sql", strings.Replace(minimal(""), "sqlite:///c.db", "https://x", 1), []string{"f:5: catalogs.c.uri: is the address of a REST catalog; write type: rest (got https://x)"}},
 		{"postgres for rest", strings.Replace(rest(""), "https://x", "postgres://x", 1), []string{"f:5: catalogs.c.uri: must be of the form https://host/path (got postgres://x)"}},

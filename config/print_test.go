@@ -99,7 +99,7 @@ func TestRedact(t *testing.T) {
 func TestFromCatalogURI(t *testing.T) {
 	t.Parallel()
 	for uri, kind := range map[string]string{
-		"sqlite:///dir/catalog.db": TypeSQL, "postgres://u:p@h/d": TypeSQL, "https://c.example/": TypeREST, "http://127.0.0.1:8181": TypeREST,
+		"sqlite:///dir/catalog.db": TypeSQL, "postgres://u:p@h/d": TypeSQL, "mysql://u:p@h/d": TypeSQL, "mariadb:///d?socket=/run/s": TypeSQL, "https://c.example/": TypeREST, "http://127.0.0.1:8181": TypeREST,
 	} {
 		c, err := FromCatalogURI(CatalogURI{URI: uri, Warehouse: "w"})
 		if err != nil {
@@ -112,7 +112,7 @@ func TestFromCatalogURI(t *testing.T) {
 		}
 	}
 	for _, bad := range []CatalogURI{
-		{}, {URI: "catalog.db"}, {URI: "sqlite:catalog.db"}, {URI: "mysql://u:hunter2@h/d"}, {URI: "https://"},
+		{}, {URI: "catalog.db"}, {URI: "sqlite:catalog.db"}, {URI: "mysql://u:hunter2@/d"}, {URI: "https://"},
 		{URI: "ftp://u:hunter2@h"}, {URI: "sqlite:///c.db", Name: "a.b"},
 	} {
 		_, err := FromCatalogURI(bad)

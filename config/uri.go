@@ -10,7 +10,7 @@ import (
 type CatalogURI struct {
 	// Name is the name of the catalog; empty means "default".
 	Name string
-	// URI is sqlite:///ABSOLUTE/PATH, postgres://... or https://...
+	// URI is sqlite:///ABSOLUTE/PATH, postgres://..., mysql://... or https://...
 	URI string
 	// Warehouse is the warehouse of the catalog, if it needs one.
 	Warehouse string
@@ -59,11 +59,14 @@ func checkCatalogURI(kind, uri string) string {
 	case "postgres", "postgresql":
 		return checkHost(uri, "must be of the form postgres://user:password@host:5432/database")
 	case "mysql", "mariadb":
-		return "is a database that this build does not have yet; use sqlite or postgres"
+		if strings.Contains(rest, "socket=") {
+			return ""
+		}
+		return checkHost(uri, "must be of the form mysql://user:password@host:3306/database")
 	case "http", "https":
 		return "is the address of a REST catalog; write type: rest"
 	default:
-		return "must start with sqlite:/// or postgres://"
+		return "must start with sqlite:///, postgres:// or mysql://"
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,6 +63,12 @@ func (s *Server) Stop(t testing.TB) {
 // Resume starts it again after Stop.
 func (s *Server) Resume(t testing.TB) {
 	s.run(t, "pg_ctl", "start", "-w", "-D", s.data(), "-l", filepath.Join(s.Socket, "log"), "-o", "-c listen_addresses='' -c fsync=off -k "+s.Socket)
+}
+
+// NewProxy starts a proxy in front of the server for the time of a test.
+func (s *Server) NewProxy(t testing.TB) *dbproxy.Proxy {
+	const name = ".s.PGSQL.5432"
+	return dbproxy.New(t, dbproxy.Options{Server: filepath.Join(s.Socket, name), Name: name, Sent: "UPDATE iceberg_tables", Done: "UPDATE 1\x00"})
 }
 
 // URI returns the address of a database on a socket folder: that of the server or that of something in front of it.

@@ -1,4 +1,5 @@
-package postgres
+// Package dbproxy is a socket in front of a database server that breaks connections, for tests.
+package dbproxy
 
 import (
 	"bytes"
@@ -11,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Cut says where a connection breaks that carries an UPDATE.
+// Cut says where a connection breaks that changes the row of a table in a catalog.
 type Cut int
 
 // The places.
@@ -21,11 +22,19 @@ const (
 	AfterApply      // the statement is done, the reply does not reach the client
 )
 
-// Proxy is a socket in front of a server that breaks connections.
-type Proxy struct {
-	Socket string // folder with the socket
+// Options describe a proxy.
+type Options struct {
+	Server string // the path of the server's socket
+	Name   string // of the proxy's socket, in a folder of its own
+	// Sent is in what a client sends with the statement, Done in the answer that it is done.
+	Sent, Done string
+}
 
-	server  string
+// Proxy is a running proxy.
+type Proxy struct {
+	Folder string // of the socket
+
+	options Options
 	running sync.WaitGroup
 
 	mu       sync.Mutex
@@ -34,11 +43,11 @@ type Proxy struct {
 	clients  map[net.Conn]bool
 }
 
-// NewProxy starts a proxy for the time of a test.
-func (s *Server) NewProxy(t testing.TB) *Proxy {
-	dir, err := os.MkdirTemp("", "pg") // t.TempDir is too long for a socket
+// New starts a proxy for the time of a test.
+func New(t testing.TB, o Options) *Proxy {
+	dir, err := os.MkdirTemp("", "db") // t.TempDir is too long for a socket
 	require.NoError(t, err)
-	p := &Proxy{Socket: dir, server: filepath.Join(s.Socket, socketName), clients: map[net.Conn]bool{}}
+	p := &Proxy{Folder: dir, options: o, clients: map[net.Conn]bool{}}
 	p.Resume(t)
 	t.Cleanup(func() {
 		p.mu.Lock()
@@ -63,7 +72,7 @@ func (p *Proxy) Stop(t testing.TB) {
 
 // Resume takes connections again after Stop.
 func (p *Proxy) Resume(t testing.TB) {
-	listener, err := net.Listen("unix", filepath.Join(p.Socket, socketName))
+	listener, err := net.Listen("unix", filepath.Join(p.Folder, p.options.Name))
 	require.NoError(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,9 +88,7 @@ func (p *Proxy) Resume(t testing.TB) {
 	})
 }
 
-const socketName = ".s.PGSQL.5432"
-
-// CutNext breaks the next connection that carries an UPDATE, once.
+// CutNext breaks the next connection that carries the statement, once.
 func (p *Proxy) CutNext(where Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,25 +120,25 @@ func (p *Proxy) serve(client net.Conn) {
 	p.note(client, true)
 	defer p.note(client, false)
 	defer client.Close()
-	server, err := net.Dial("unix", p.server)
+	server, err := net.Dial("unix", p.options.Server)
 	if err != nil {
 		return
 	}
 	defer server.Close()
 	var both sync.WaitGroup
-	both.Go(func() { p.pipe(server, client, BeforeApply, []byte("UPDATE iceberg_tables")) })
-	both.Go(func() { p.pipe(client, server, AfterApply, []byte("UPDATE 1\x00")) })
+	both.Go(func() { p.pipe(server, client, BeforeApply, p.options.Sent) })
+	both.Go(func() { p.pipe(client, server, AfterApply, p.options.Done) })
 	both.Wait()
 }
 
 // pipe copies until it meets the text at which the connection is to break, and ends both directions.
-func (p *Proxy) pipe(to, from net.Conn, where Cut, text []byte) {
+func (p *Proxy) pipe(to, from net.Conn, where Cut, text string) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if bytes.Contains(buf[:n], text) && p.take(where) {
+		if bytes.Contains(buf[:n], []byte(text)) && p.take(where) {
 			return
 		}
 		if _, werr := to.Write(buf[:n]); werr != nil || err != nil {
