@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -42,6 +43,7 @@ type lab struct {
 	rest   *restcatalog.Server
 	keys   *keyring       // of a lab whose tables are on S3
 	remote *storage.Store // and a way to their files past the catalog
+	root   string         // where they are, if not below remoteRoot
 }
 
 // stopper is a server that can be stopped and started again.
@@ -207,7 +209,7 @@ func (l *lab) create(t testing.TB, properties map[string]string, identifier ...s
 // location is where a table is.
 func (l *lab) location(identifier []string) string {
 	if l.remote != nil {
-		return remoteRoot + "/" + strings.Join(identifier, "/")
+		return cmp.Or(l.root, remoteRoot) + "/" + strings.Join(identifier, "/")
 	}
 	return "file://" + filepath.Join(l.dir, filepath.Join(identifier...))
 }

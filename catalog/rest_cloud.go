@@ -28,6 +28,19 @@ func isVendedSecret(name string) bool {
 	return isOneOf(name, vendedSecrets()) || isOneOf(name, vendedExpiries())
 }
 
+// secrets returns the credentials by prefix and name, without when they end.
+func (v vended) secrets() map[string]string {
+	found := map[string]string{}
+	for _, a := range v.access {
+		for name, value := range a.Config {
+			if isOneOf(name, vendedSecrets()) {
+				found[a.Prefix+" "+name] = value
+			}
+		}
+	}
+	return found
+}
+
 // isOneOf tells whether names has name, or a start of it that ends with a dot.
 func isOneOf(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return name == n || strings.HasSuffix(n, ".") && strings.HasPrefix(name, n) })

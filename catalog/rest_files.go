@@ -91,7 +91,7 @@ func (f *tableFiles) loaded(t *table.Table, v vended) {
 	defer f.mu.Unlock()
 	now := time.Now()
 	next := v.renewAt(now)
-	if v.keys == f.vended.keys && !next.IsZero() && next.Before(now.Add(sameAgain)) {
+	if maps.Equal(v.secrets(), f.vended.secrets()) && !next.IsZero() && next.Before(now.Add(sameAgain)) {
 		next = now.Add(sameAgain)
 	}
 	if !maps.Equal(v.settings, f.vended.settings) || v.keys.HasKeys() != f.vended.keys.HasKeys() {

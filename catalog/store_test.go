@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,6 +26,7 @@ type far struct {
 	s3      *s3server.Server // nil for memory
 	// clientMetadata says that the client reads and writes metadata files, not the catalog.
 	clientMetadata bool
+	prefix         string // of its locations, if not s3://lake/
 }
 
 var farAway = map[string]func(*testing.T) *far{
@@ -75,7 +77,7 @@ func vendedS3(t *testing.T) *far {
 
 // read reads the table's live deletes in a local copy of everything.
 func (f *far) read(t *testing.T) *testlake.Deletes {
-	lake := &testlake.Lake{Dir: t.TempDir(), Prefix: "s3://lake/", Catalog: f.catalog}
+	lake := &testlake.Lake{Dir: t.TempDir(), Prefix: cmp.Or(f.prefix, "s3://lake/"), Catalog: f.catalog}
 	testlake.Download(t, load(t, f.catalog, "db", "t").Store, lake.Prefix, lake.Dir)
 	return lake.Read(t, "t", "main")
 }

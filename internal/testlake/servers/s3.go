@@ -18,9 +18,9 @@ type S3 struct {
 
 // StartS3 starts a server without buckets that takes only signed requests.
 func StartS3(t testing.TB) *S3 {
-	dir := t.TempDir()
+	dir, versions := t.TempDir(), t.TempDir()
 	p := start(t, program(t, "versitygw"), []string{"ROOT_ACCESS_KEY=user", "ROOT_SECRET_KEY=password"}, func(host, port string) []string {
-		return []string{"--port", host + ":" + port, "--quiet", "posix", dir}
+		return []string{"--port", host + ":" + port, "--quiet", "posix", "--versioning-dir", versions, dir}
 	})
 	return &S3{URL: "http://" + p.address, dir: dir}
 }
