@@ -174,7 +174,7 @@ func (c *sqlCatalog) load(ctx context.Context, identifier []string) (*Table, []b
 	}
 	t := &Table{Catalog: c.name, Identifier: identifier, MetadataLocation: location}
 	t.Store = c.store.ForTable(t.Name(), location)
-	meta, raw, err := readMetadata(ctx, c.store, location)
+	meta, raw, err := readMetadata(ctx, t.Store, location)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", t.Name(), err)
 	}

@@ -25,13 +25,21 @@ type guard struct {
 // have its data in another bucket; but plain local files, those that no mount covers, only when its own metadata is
 // one. So a table below a mount never leaves the folders that are mapped.
 //
-// Requests, buckets and counters are shared. The same arguments give the same store.
+// Buckets are shared, counters only by what is made for the same table: tables that are worked on at the same time do not
+// count each other's requests.
 func (s *Store) ForTable(table, metadataLocation string) *Store {
 	g := guard{table: table, away: !s.plainLocal(metadataLocation)}
 	if g == s.guard {
 		return s
 	}
-	return &Store{core: s.core, guard: g}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.tables[table]
+	if own == nil {
+		own = &counters{}
+		s.tables[table] = own
+	}
+	return &Store{core: s.core, guard: g, counters: own}
 }
 
 // plainLocal tells whether location is a local file that no mount covers.

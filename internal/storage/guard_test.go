@@ -154,8 +154,8 @@ func TestATableSharesItsStore(t *testing.T) {
 	if table.ForTable("lake.db.t", "s3://lake/t/metadata/1.metadata.json") != table {
 		t.Error("the same table got another store")
 	}
-	if _, err := table.ReadFile(t.Context(), "s3://lake/t/x"); err != nil || s.Stats().Gets != 1 {
-		t.Errorf("%v, %+v", err, s.Stats())
+	if _, err := table.ReadFile(t.Context(), "s3://lake/t/x"); err != nil || table.Stats().Gets != 1 {
+		t.Errorf("%v, %+v", err, table.Stats())
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -229,5 +229,21 @@ func TestALocationIsShownShortAndPrintable(t *testing.T) {
 	}
 	if got := Shown(strings.Repeat("é", 1<<20)); len(got) > 1100 || !strings.HasSuffix(got, "(2097152 bytes)") {
 		t.Errorf("long: %d bytes", len(got))
+	}
+}
+
+func TestTablesOfOneStoreCountTheirRequestsApart(t *testing.T) {
+	t.Parallel()
+	s, _, _ := openLake(t)
+	const metadata = "s3://lake/t/metadata/0.metadata.json"
+	one, other := s.ForTable("lake.db.one", metadata), s.ForTable("lake.db.other", metadata)
+	if _, err := one.ReadFile(t.Context(), "s3://lake/t/x"); err != nil {
+		t.Fatal(err)
+	}
+	if n := one.Stats().Requests(); n != 1 || other.Stats() != (Stats{}) || s.Stats() != (Stats{}) {
+		t.Errorf("one table sent %d requests, want 1; the other %+v, the store itself %+v", n, other.Stats(), s.Stats())
+	}
+	if again := s.ForTable("lake.db.one", metadata+"2").Stats(); again != one.Stats() {
+		t.Errorf("loaded again the table counts %+v, want %+v", again, one.Stats())
 	}
 }

@@ -21,7 +21,8 @@ const (
 // Ops returns the kinds of requests.
 func Ops() []Op { return []Op{OpGet, OpGetRange, OpHead, OpPut, OpDelete, OpList} }
 
-// Stats are the requests sent and bytes moved since the store was opened. Every attempt counts.
+// Stats are the requests sent and bytes moved since the store was opened, or for a table by all that [Store.ForTable] made
+// for it. Every attempt counts.
 type Stats struct {
 	Gets      int64 `json:"gets"`
 	RangeGets int64 `json:"range_gets"`
@@ -79,7 +80,7 @@ func (c *counters) of(op Op) *atomic.Int64 {
 
 // Stats returns the counters. It is safe to call at any time, also after Close.
 func (s *Store) Stats() Stats {
-	c := &s.counters
+	c := s.counters
 	return Stats{
 		Gets: c.gets.Load(), RangeGets: c.rangeGets.Load(), Heads: c.heads.Load(),
 		Puts: c.puts.Load(), Deletes: c.deletes.Load(), Lists: c.lists.Load(),

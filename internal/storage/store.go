@@ -63,18 +63,19 @@ const defaultSinglePutSize = 16 << 20
 // Store is a set of object stores, addressed by location. It is safe for concurrent use.
 type Store struct {
 	*core
-	guard guard
+	guard    guard
+	counters *counters
 }
 
 // core is what a store shares with those that [Store.ForTable] makes of it.
 type core struct {
-	opts     Options
-	mounts   []mounted // longest prefix first
-	local    *blob.Bucket
-	counters counters
+	opts   Options
+	mounts []mounted // longest prefix first
+	local  *blob.Bucket
 
 	mu     sync.Mutex
 	opened map[cloudRoot]*opening
+	tables map[string]*counters // of each table
 	closed bool
 }
 
@@ -105,7 +106,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{core: &core{opts: opts, local: local, opened: map[cloudRoot]*opening{}}}
+	s := &Store{core: &core{opts: opts, local: local, opened: map[cloudRoot]*opening{}, tables: map[string]*counters{}}, counters: &counters{}}
 	for _, m := range opts.Mounts {
 		if err := s.mount(ctx, m); err != nil {
 			return nil, errors.Join(err, s.Close())
