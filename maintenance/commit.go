@@ -83,14 +83,6 @@ func (c *committer) run(ctx context.Context) (*change, error) {
 	return ch, err
 }
 
-// hide keeps the text of an error and nothing else: what kind it was no longer matters.
-func hide(err error) error {
-	if err == nil || errors.Is(err, ErrAbsent) {
-		return nil
-	}
-	return errors.New(err.Error())
-}
-
 // loop commits, rebasing on every conflict.
 func (c *committer) loop(ctx context.Context) (*change, error) {
 	v := samePlan(c.plan.state)
@@ -153,7 +145,10 @@ func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) 
 	}
 	before := c.table
 	c.base = before
-	if err = c.cat.Commit(ctx, before, staged.Requirements, staged.Updates); err == nil {
+	if ctx.Err() != nil {
+		return c.unstage(ctx, staged, fmt.Errorf("%s: %w", c.table.Name(), ctx.Err()))
+	}
+	if err = c.ask(ctx, staged); err == nil {
 		return nil
 	}
 	enough := 1
@@ -176,13 +171,12 @@ func (c *committer) attempt(ctx context.Context, s *snapshot.State, ch *change) 
 	return c.unstage(ctx, staged, err)
 }
 
-// outcome gives a failed commit another outcome. The old one must not be found in the error any more.
-func outcome(is error, t *catalog.Table, err error, more ...error) error {
-	var c *catalog.CommitError
-	if errors.As(err, &c) {
-		err = c.Err
-	}
-	return &catalog.CommitError{Outcome: is, Table: t.Name(), Err: errors.Join(append([]error{err}, more...)...)}
+// ask asks the catalog to commit. A run that is told to stop meanwhile waits for the answer: without it nobody would know what
+// happened, and what was written would have to stay.
+func (c *committer) ask(ctx context.Context, staged *snapshot.Staged) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancel()
+	return c.cat.Commit(ctx, c.table, staged.Requirements, staged.Updates)
 }
 
 // unstage removes the manifests of an attempt that did not happen.

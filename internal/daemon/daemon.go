@@ -35,7 +35,7 @@ type Daemon struct {
 	mu       sync.Mutex
 	config   *config.Config
 	roster   *Roster
-	fresh    map[Key]time.Time   // when tables were first seen that are not remembered yet
+	owed     map[Key]bool        // what is known of them is not remembered yet
 	unread   map[Key]bool        // of which the state could not be read, so that they are left alone
 	listed   map[string][]string // tables by catalog, of the last listing that succeeded
 	missing  map[string]string   // why a catalog cannot be listed, by its name
@@ -53,7 +53,7 @@ type Daemon struct {
 // New makes a daemon. Nothing is connected to yet.
 func New(o Options) *Daemon {
 	d := &Daemon{
-		o: o, config: o.Config, roster: NewRoster(o.Config.Daemon, o.Shard), fresh: map[Key]time.Time{}, unread: map[Key]bool{}, listed: map[string][]string{}, missing: map[string]string{},
+		o: o, config: o.Config, roster: NewRoster(o.Config.Daemon, o.Shard), owed: map[Key]bool{}, unread: map[Key]bool{}, listed: map[string][]string{}, missing: map[string]string{},
 		started: o.Now(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	d.roster.Eager = o.Once

@@ -245,7 +245,7 @@ func TestARunThatCannotBeRememberedIsSaidAndOthersGoOn(t *testing.T) {
 	_, err := s.once()
 	require.NoError(t, err)
 	assert.Len(t, s.record("c.db.b").Runs, 1)
-	lines := s.log.FilterMessage("the run is not remembered").All()
+	lines := s.log.FilterMessage("the run is not remembered yet").All()
 	require.Len(t, lines, 1)
 	assert.Equal(t, "c.db.a", lines[0].ContextMap()["table"])
 	assert.Contains(t, lines[0].ContextMap()["error"], "no space left")

@@ -103,7 +103,7 @@ func (d *Daemon) reread(ctx context.Context, catalog string) {
 	d.mu.Lock()
 	var blocked []Key
 	for _, s := range d.roster.States() {
-		if s.Catalog() == catalog && s.Record.Blocked() != "" && !s.Running {
+		if s.Catalog() == catalog && s.Record.Blocked() != "" && !s.Running && !d.owed[s.Key] { // else it may be blocked for a reason that is not stored yet
 			blocked = append(blocked, s.Key)
 		}
 	}
@@ -140,7 +140,7 @@ func (d *Daemon) fill(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	defer d.introduce(ctx)
+	defer d.settle(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	fresh, err := d.roster.Set(d.o.Now(), tables, c.PolicyFor, func(k Key) (Record, bool) {
@@ -148,8 +148,8 @@ func (d *Daemon) fill(ctx context.Context) error {
 		return r, ok
 	})
 	for _, k := range fresh {
-		if r, on := d.roster.Record(k); on && failed[k] == nil {
-			d.fresh[k] = r.Slot
+		if failed[k] == nil && !d.o.Once { // which runs what was never run at once
+			d.owed[k] = true
 		}
 	}
 	for k, err := range failed {
@@ -163,31 +163,54 @@ func (d *Daemon) fill(ctx context.Context) error {
 	return err
 }
 
-// introduce remembers when tables were seen that are new, so that a daemon that begins after their first scheduled time knows
-// that they are due. What cannot be saved is tried again when tables are next looked for.
-func (d *Daemon) introduce(ctx context.Context) {
-	if d.o.Once { // which runs what was never run at once
-		return
-	}
+// settle remembers what could not be remembered before, and when tables were seen that are new: a daemon that begins after their
+// first scheduled time has to know that they are due.
+func (d *Daemon) settle(ctx context.Context) {
 	d.mu.Lock()
-	fresh := maps.Clone(d.fresh)
+	owed := slices.Collect(maps.Keys(d.owed))
 	d.mu.Unlock()
-	failed := each(slices.Collect(maps.Keys(fresh)), func(k Key) error {
-		return d.o.States.Save(ctx, k, Record{Slot: fresh[k], first: true})
-	})
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for k := range fresh {
-		if failed[k] == nil {
-			delete(d.fresh, k)
-		}
-	}
+	failed := each(owed, func(k Key) error { return d.pay(ctx, k) })
 	for k, err := range failed {
 		if ctx.Err() == nil {
-			d.o.Log.Error("new tables are not remembered yet", zap.Int(logkey.Tables, len(failed)), zap.String(logkey.Table, k.Table), zap.String(logkey.Error, config.Redact(err.Error())))
+			d.o.Log.Error("tables are not remembered yet", zap.Int(logkey.Tables, len(failed)), zap.String(logkey.Table, k.Table), zap.String(logkey.Error, config.Redact(err.Error())))
 		}
 		return // one of them says enough
 	}
+}
+
+// pay remembers what is known of a key. It does so again when a run came to its end at the same time, whose record it may have
+// written over.
+func (d *Daemon) pay(ctx context.Context, k Key) error {
+	for {
+		record, on := d.known(k)
+		if !on {
+			break
+		}
+		merged, err := d.merge(ctx, k, record)
+		if err != nil {
+			return err
+		}
+		merged.Runs = withoutTrail(merged.Runs, ResultLocked)
+		merged.first = len(merged.Runs) == 0
+		if err := d.o.States.Save(ctx, k, merged); err != nil {
+			return err
+		}
+		if now, _ := d.known(k); now.sameRuns(record) {
+			break
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.owed, k)
+	return nil
+}
+
+// known returns what is known of a key, if its state could be read.
+func (d *Daemon) known(k Key) (Record, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, on := d.roster.Record(k)
+	return r, on && !d.unread[k]
 }
 
 // unreadStates makes one error of those of many tables.

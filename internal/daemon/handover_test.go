@@ -25,16 +25,16 @@ func TestATableThatAnotherDaemonWorksOnIsTriedAgainSoonAndRememberedOnce(t *test
 	k := Key{Table: w.tables[0]}
 	r, ok := w.roster.Record(k)
 	require.True(t, ok)
-	require.Len(t, r.Runs, 2)
-	assert.Equal(t, ResultLocked, r.Runs[0].Result)
-	assert.Equal(t, ResultDone, r.Runs[1].Result)
-	assert.WithinDuration(t, free, r.Runs[1].Started, leaseTTL+time.Minute)
+	require.Len(t, r.Runs, 1)
+	assert.Equal(t, ResultDone, r.Runs[0].Result)
+	assert.Greater(t, len(w.begun[k]), 10)
+	assert.WithinDuration(t, free, r.Runs[0].Started, lockedPause+time.Minute)
 	for _, j := range w.begun[k] {
 		assert.Equal(t, w.begun[k][0].Slot, j.Slot)
 	}
 	w.until(at(t, "2026-06-03T12:00:00Z"))
 	r, _ = w.roster.Record(k)
-	assert.Len(t, r.Runs, 3, "and the next night once")
+	assert.Len(t, r.Runs, 2, "and the next night once")
 }
 
 func TestARunThatAStoppedDaemonBrokeOffIsMadeByTheNextOne(t *testing.T) {
@@ -141,7 +141,7 @@ func TestANewTableThatCannotBeRememberedIsTriedAgain(t *testing.T) {
 	s.states.States = NewMemory()
 	s.states.fails(nil, map[string]error{"c.db.a": errors.New("no space left on device")})
 	s.serve()
-	s.eventually("it is said", func() bool { return s.log.FilterMessage("new tables are not remembered yet").Len() > 0 })
+	s.eventually("it is said", func() bool { return s.log.FilterMessage("tables are not remembered yet").Len() > 0 })
 	s.states.fails(nil, nil)
 	s.eventually("it is remembered", func() bool {
 		_, ok, err := s.states.Load(t.Context(), Key{Table: "c.db.a"})
@@ -162,4 +162,39 @@ func TestARunThatHadNotBegunWhenTheDaemonStoppedIsNoUnreadableState(t *testing.T
 	run := d.one(ctx, jobs[0], 0)
 	assert.Equal(t, ResultInterrupted, run.Result)
 	assert.Zero(t, s.times("c.db.a"))
+}
+
+func TestAHaltThatCouldNotBeRememberedHoldsAndIsRememberedWhenThereIsSpace(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.states.fails(nil, map[string]error{"c.db.a": errors.New("no space left on device")})
+	s.runs(func(context.Context, Job) Run { return Run{Result: ResultHalted, Error: "odd"} })
+	d, stop := s.serve()
+	s.eventually("it was tried again", func() bool { return s.log.FilterMessage("tables are not remembered yet").Len() > 2 })
+	assert.Equal(t, "odd", d.Status().Tables[0].Record.Halted)
+	assert.Empty(t, s.record("c.db.a").Runs)
+	s.states.fails(nil, nil)
+	s.eventually("it is remembered", func() bool { return s.record("c.db.a").Halted == "odd" })
+	stop()
+	assert.Equal(t, 1, s.times("c.db.a"))
+	assert.Len(t, s.record("c.db.a").Runs, 1)
+}
+
+func TestWhatAnotherDaemonRememberedDuringARunIsKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, config.Policy{Name: "p", Tables: []string{"c.db.a"}, Action: config.ActionCompact, Schedule: "@daily"})
+	later := time.Now().Add(time.Minute)
+	s.runs(func(ctx context.Context, j Job) Run {
+		other := Record{Slot: later, Halted: "odd", Runs: []Run{{Started: time.Now().Add(-time.Hour), Result: ResultHalted, Error: "odd"}}}
+		assert.NoError(t, s.states.Save(ctx, j.Key, other))
+		return Run{Result: ResultInterrupted}
+	})
+	_, err := s.once()
+	require.NoError(t, err)
+	r := s.record("c.db.a")
+	assert.Equal(t, "odd", r.Halted)
+	assert.True(t, later.Equal(r.Slot), "what it has done is not due again")
+	require.Len(t, r.Runs, 2)
+	assert.Equal(t, ResultHalted, r.Runs[0].Result)
+	assert.Equal(t, ResultInterrupted, r.Runs[1].Result)
 }

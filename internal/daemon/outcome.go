@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -66,6 +65,7 @@ type Run struct {
 	blocked *Record // the table is blocked, so that nothing was run
 	unread  bool    // or nobody knows whether it is
 	taken   *Record // another daemon had made the run, and remembered this
+	lease   *Lease  // that is held until the run is remembered; nil for none
 }
 
 // Worth says for people what the run is worth to those who read the table, or would have been; empty when it is nothing.
@@ -85,19 +85,5 @@ func (r Run) Worth() string {
 
 // Held says whether nothing was run because the table is paused or halted, or another daemon is at work on it.
 func (r Run) Held() bool { return r.Result == ResultLocked || r.blocked != nil }
-
-// everEnded says whether a run of those that are remembered came to its end.
-func (r *Record) everEnded() bool {
-	return slices.ContainsFunc(r.Runs, func(run Run) bool { return run.Result.ended() })
-}
-
-// withoutTrail leaves out the last run when it has the same result as another one that is about to follow: of many attempts
-// for one slot the last one is remembered.
-func withoutTrail(runs []Run, next Result) []Run {
-	if n := len(runs); n > 0 && runs[n-1].Result == next {
-		return slices.Clone(runs[:n-1])
-	}
-	return runs
-}
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -16,6 +17,21 @@ type Job struct {
 	Policy *config.Policy
 	Slot   time.Time // that it is for; an earlier one when several were missed
 	Due    time.Time // when it could have begun
+
+	schedule *Schedule
+	first    bool // it is due because the table was never run
+	// taken returns what another daemon remembers that has made the run, else nil. Nobody else can make it while the lease of
+	// the table is held. Nil for a job that is not of a daemon.
+	taken func(ctx context.Context) *Record
+}
+
+// made says whether the run was made by another daemon, by what is remembered of the table now.
+func (j Job) made(now time.Time, known Record) bool {
+	if known.Slot.After(now.Add(backwards)) || j.first && !known.everEnded() {
+		return false
+	}
+	next := j.schedule.Slot(known.Slot)
+	return next.IsZero() || j.schedule.Due(next).After(now)
 }
 
 // PolicyFor finds the policy of a table and says why it is that one.
@@ -120,7 +136,7 @@ func (r *Roster) plan(e *item, now time.Time) {
 		e.record.Slot = now
 	}
 	e.slot, e.due = e.schedule.Slot(e.record.Slot), time.Time{}
-	if r.Eager && (never || !e.record.everEnded()) {
+	if r.Eager && !e.record.everEnded() {
 		e.slot = now
 	}
 	if e.slot.IsZero() {
@@ -192,7 +208,7 @@ func (r *Roster) begin(e *item, now time.Time) Job {
 	if round := r.round(e, now); round.began.IsZero() {
 		round.began = now
 	}
-	return Job{Key: e.Key, Policy: e.policy, Slot: e.slot, Due: e.due}
+	return Job{Key: e.Key, Policy: e.policy, Slot: e.slot, Due: e.due, schedule: e.schedule, first: r.Eager && !e.record.everEnded()}
 }
 
 func (r *Roster) total() (n int) {
@@ -223,14 +239,18 @@ func (r *Roster) Done(k Key, now time.Time, run Run) (Record, bool) {
 		return e.record, true
 	}
 	e.record.Slot = e.schedule.Last(e.slot, run.Started) // several missed ones are made up for once
+	e.record.Runs = withoutTrail(e.record.Runs, ResultLocked)
 	e.record.judge(run, r.Failures)
 	r.plan(e, now)
 	return e.record, true
 }
 
-// postpone makes an item due again when the lease of a daemon that died has expired.
+// lockedPause is how long after it was not made to its end a run is tried again: as often as a lease is renewed.
+const lockedPause = leaseTTL / 4
+
+// postpone makes an item due again after a while.
 func (r *Roster) postpone(e *item, now time.Time) {
-	e.due = e.schedule.opens(now.Add(leaseTTL))
+	e.due = e.schedule.opens(now.Add(lockedPause))
 	heap.Push(&r.queue, queued{e.due, e})
 }
 

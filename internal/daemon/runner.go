@@ -121,7 +121,7 @@ func (t *tables) check(ctx context.Context, j Job, loaded *catalog.Table, run *R
 var errNoTrigger = errors.New("no trigger fired")
 
 // maintain compacts or migrates.
-func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loaded *catalog.Table, run *Run) (err error) {
+func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loaded *catalog.Table, run *Run) error {
 	root, err := storage.TableRoot(loaded.Metadata.Location())
 	if err != nil {
 		return fmt.Errorf("%w: %w", maintenance.ErrRefusedTable, err)
@@ -134,7 +134,12 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lease.Release(ctx)) }()
+	run.lease = lease // whoever remembers the run gives it back
+	if j.taken != nil {
+		if run.taken = j.taken(ctx); run.taken != nil {
+			return nil
+		}
+	}
 	o := t.Base
 	o.Action, o.Ref, o.UpgradeFormat = maintenance.Action(j.Policy.Action), ref, j.Policy.UpgradeFormat
 	if j.Policy.CoolDown != nil {

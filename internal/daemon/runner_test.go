@@ -38,7 +38,11 @@ func (b *bench) run(ctx context.Context) Run {
 		Catalog: func(context.Context, string) (catalog.Catalog, error) { return b.cat, nil }, Now: time.Now, Lease: LeaseOptions{Owner: "me", Now: time.Now},
 		Base: maintenance.Options{Memory: 64 << 20, Retry: maintenance.Retry{Attempts: 2, BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}},
 	})
-	return r.Run(ctx, Job{Key: Key{"lake.db.t", b.policy.Action == config.ActionCheck}, Policy: &b.policy})
+	run := r.Run(ctx, Job{Key: Key{"lake.db.t", b.policy.Action == config.ActionCheck}, Policy: &b.policy})
+	if run.lease != nil {
+		require.NoError(b.t, run.lease.Release(ctx))
+	}
+	return run
 }
 
 // property sets a property of the table.

@@ -28,8 +28,14 @@ func (d *Daemon) one(ctx context.Context, j Job, deadline time.Duration) Run {
 		return run
 	case ok && r.Blocked() != "":
 		return skipped(now, j, r)
-	case ok && !r.Slot.Before(j.Slot) && !r.Slot.After(now.Add(backwards)):
+	case ok && j.made(now, r):
 		return Run{Started: now, Policy: j.Policy.Name, Action: j.Policy.Action, Result: ResultSkipped, taken: &r}
+	}
+	j.taken = func(ctx context.Context) *Record {
+		if r, ok, err := d.o.States.Load(ctx, j.Key); err == nil && ok && j.made(d.o.Now(), r) {
+			return &r
+		}
+		return nil
 	}
 	if deadline > 0 {
 		var cancel context.CancelFunc
@@ -52,6 +58,7 @@ func unreadable(err error) Record {
 // done notes how a run ended, and remembers it.
 func (d *Daemon) done(ctx context.Context, j Job, run Run) {
 	defer nudge(d.wake)
+	defer d.release(ctx, j, run)
 	record, known := d.note(j, run)
 	if run.taken != nil {
 		d.o.Log.Info("another daemon made the run", zap.String(logkey.Table, j.Table), zap.String(logkey.Policy, run.Policy), zap.Time(logkey.Slot, j.Slot))
@@ -69,9 +76,20 @@ func (d *Daemon) done(ctx context.Context, j Job, run Run) {
 		err = d.o.States.Save(saving, j.Key, record)
 	}
 	if err != nil {
-		d.o.Log.Error("the run is not remembered", zap.String(logkey.Table, j.Table), zap.String(logkey.Error, config.Redact(err.Error())))
+		d.owe(j.Key)
+		d.o.Log.Error("the run is not remembered yet", zap.String(logkey.Table, j.Table), zap.String(logkey.Error, config.Redact(err.Error())))
 	}
 	d.alert(j, run, record)
+}
+
+// release gives the lease of a run back, now that the next daemon can know of it.
+func (d *Daemon) release(ctx context.Context, j Job, run Run) {
+	if run.lease == nil {
+		return
+	}
+	if err := run.lease.Release(ctx); err != nil {
+		d.o.Log.Error("the lease was not given back, so that the table is locked until it expires", zap.String(logkey.Table, j.Table), zap.String(logkey.Error, config.Redact(err.Error())))
+	}
 }
 
 // note tells the roster of a run. It returns what is to be remembered, when there is something.
@@ -94,21 +112,30 @@ func (d *Daemon) note(j Job, run Run) (Record, bool) {
 	return Record{}, false
 }
 
-// merge adds to a record the pause that an operator ordered while the table was being worked on. A record that cannot be read
-// is not written over.
+// merge adds to a record what an operator ordered, and another daemon remembered, while the table was being worked on. A record
+// that cannot be read is not written over.
 func (d *Daemon) merge(ctx context.Context, k Key, record Record) (Record, error) {
 	stored, ok, err := d.o.States.Load(ctx, k)
 	if err != nil {
 		return record, fmt.Errorf("%w; it is not written over", err)
 	}
-	if !ok || stored.Ordered == record.Ordered {
+	if !ok {
 		return record, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	record.Ordered = stored.Ordered
-	d.roster.Block(k, d.o.Now(), record)
-	return record, nil
+	merged := record.with(stored, d.o.Now())
+	if !merged.sameBlock(record) {
+		d.roster.Block(k, d.o.Now(), merged)
+	}
+	return merged, nil
+}
+
+// owe notes that what is known of a key has to be remembered as soon as that can be done.
+func (d *Daemon) owe(k Key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owed[k] = true
 }
 
 // log writes the one summary line of a run.
