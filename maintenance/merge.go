@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/puffin"
@@ -111,7 +110,7 @@ func (m *merger) readDeletes(ctx context.Context, p *pass) error {
 
 // wanted says whether a pass needs to read the file: always the first time, later if it has records for the pass.
 func (f *facts) wanted(p *pass) bool {
-	if f.file.Format != iceberg.ParquetFile || f.err != nil {
+	if !positiondelete.Readable(f.file.Format) || f.err != nil {
 		return false
 	}
 	if !f.read {
@@ -129,7 +128,7 @@ func (f *facts) wanted(p *pass) bool {
 func (m *merger) readDelete(ctx context.Context, fact *facts, p *pass) error {
 	d := fact.file
 	v := &visitor{state: m.sel.state, facts: fact, pass: p, first: !fact.read}
-	err := positiondelete.Read(ctx, deleteSource(m.store, d), v.visit)
+	err := positiondelete.Read(ctx, FileOf(m.store, d), v.visit)
 	fact.read = true
 	m.progress.Add(d.Records)
 	var bad *positiondelete.Error
@@ -147,10 +146,10 @@ func (m *merger) readDelete(ctx context.Context, fact *facts, p *pass) error {
 	return nil
 }
 
-// deleteSource is where to read a position delete file. The object is asked for its size if need be: the one in the
+// FileOf is where and how to read a position delete file. The object is asked for its size if need be: the one in the
 // manifest is a hint, which some writers get wrong.
-func deleteSource(store *storage.Store, d *snapshot.DeleteFile) positiondelete.File {
-	return positiondelete.File{Location: d.Path, Source: store.Object(d.Path, 0), Size: d.Size}
+func FileOf(store *storage.Store, d *snapshot.DeleteFile) positiondelete.File {
+	return positiondelete.File{Location: d.Path, Source: store.Object(d.Path, 0), Format: d.Format, Size: d.Size, Records: d.Records}
 }
 
 // blockUnreadable blocks every data file that an unreadable position delete file may apply to.

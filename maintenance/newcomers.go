@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -64,18 +63,15 @@ func (n *newcomers) touched(ctx context.Context, store *storage.Store, now *snap
 // data file it may apply to.
 func (n *newcomers) read(ctx context.Context, store *storage.Store, d *snapshot.DeleteFile) ([]string, error) {
 	seen := map[string]bool{}
-	err := fmt.Errorf("%w: %s", positiondelete.ErrFormat, d.Format)
-	if d.Format == iceberg.ParquetFile {
-		err = positiondelete.Read(ctx, deleteSource(store, d), func(path []byte, _ []int64) error {
-			if n.base.DataFiles[string(path)] != nil {
-				seen[string(path)] = true
-			}
-			return nil
-		})
-	}
+	err := positiondelete.Read(ctx, FileOf(store, d), func(path []byte, _ []int64) error {
+		if n.base.DataFiles[string(path)] != nil {
+			seen[string(path)] = true
+		}
+		return nil
+	})
 	var bad *positiondelete.Error
 	switch {
-	case errors.As(err, &bad), errors.Is(err, positiondelete.ErrFormat):
+	case errors.As(err, &bad):
 		for _, f := range d.Group.Data {
 			if d.AppliesTo(f) {
 				seen[f.Path] = true

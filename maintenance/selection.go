@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -160,10 +161,10 @@ func (s *selection) selectGroups(version int) {
 	}
 }
 
-// blockUnreadable blocks the data files that a position delete file of another format than Parquet may apply to.
+// blockUnreadable blocks the data files that a position delete file of a format that is not read may apply to.
 func (s *selection) blockUnreadable(g *snapshot.Group) {
 	for _, d := range g.PositionDeletes {
-		if d.Format == iceberg.ParquetFile {
+		if positiondelete.Readable(d.Format) {
 			continue
 		}
 		s.skipped = append(s.skipped, Skip{Reason: "format-unreadable", Location: d.Path, Detail: fmt.Sprintf("position delete file in %s", d.Format),

@@ -162,7 +162,7 @@ func TestASharedPositionDeleteFileStaysUntilItsLastDataFileIsCovered(t *testing.
 		}, "delete-unreadable", true},
 		"a format that is not read": {func(s *sharing) {
 			s.upgrade()
-			s.list(s.positionEntry(iceberg.AvroFile, nil), iceberg.ManifestContentDeletes)
+			s.list(s.positionEntry(iceberg.OrcFile, nil), iceberg.ManifestContentDeletes)
 		}, "format-unreadable", true},
 	} {
 		t.Run(name, func(t *testing.T) {

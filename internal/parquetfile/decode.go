@@ -1,18 +1,20 @@
 package parquetfile
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
+
+	"github.com/dvcompactor/dvcompactor/internal/objectfile"
 )
 
 // ErrFormat tells that a file is not Parquet, is damaged or encrypted, or needs a codec that nobody here has.
-var ErrFormat = errors.New("file format cannot be read")
+var ErrFormat = objectfile.ErrFormat
 
 // The ends of a file whose footer is plain, and of one whose footer is encrypted.
 const (
@@ -28,26 +30,15 @@ const (
 	endBytes  = 8 // length of the footer and magic
 )
 
-// Decode opens the file and hands it to use, which must not keep it. The number of rows in the footer is that of the
-// row groups. An error of the store or of the context is returned as it is, see [Reader.Failed]; everything else is
-// about the file: what use returns, or [ErrFormat].
-func (r *Reader) Decode(use func(*file.Reader) error) (err error) {
-	defer func() {
-		// The Parquet library panics at some damaged files. They are as unreadable as others.
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrFormat, p)
-		}
-		switch {
-		case err != nil && r.storeErr != nil:
-			err = r.storeErr
-		case err != nil && r.ctx.Err() != nil:
-			err = r.ctx.Err()
-		}
-	}()
-	if err := r.open(); err != nil {
-		return err
-	}
-	if err := checkEnd(r.tail, r.size); err != nil {
+// Ends tells whether bytes end like a Parquet file, plain or encrypted.
+func Ends(tail []byte) bool {
+	return bytes.HasSuffix(tail, []byte(magic)) || bytes.HasSuffix(tail, []byte(magicEncrypted))
+}
+
+// Decode hands the file that r reads to use, which must not keep it. The number of rows in the footer is that of the row
+// groups. It is to be called within [objectfile.Reader.Decode]; an error is what use returns, or [ErrFormat].
+func Decode(r *objectfile.Reader, use func(*file.Reader) error) error {
+	if err := checkEnd(r.Tail(), r.Size()); err != nil {
 		return err
 	}
 	props := parquet.NewReaderProperties(memory.DefaultAllocator)

@@ -4,7 +4,8 @@
 // The two columns are found by their reserved field ids, and by name when a writer left the ids out. Everything else
 // about a file is its writer's business: compression, encodings, row groups, pages, the order of columns and of
 // records, repeated records and an additional column row. What cannot be read exactly is an error with a name, and
-// never a guess: a null path or position, a negative position, a missing column, a column of another type.
+// never a guess: a null path or position, a missing column, a column of another type.
 //
-// What is written has the two columns with their field ids, and records sorted by path and position.
+// Files are read in Parquet and in Avro. What is written is Parquet, has the two columns with their field ids, and records
+// sorted by path and position.
 package positiondelete

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
+	"github.com/dvcompactor/dvcompactor/internal/objectfile"
 )
 
 // Reasons why a position delete file cannot be used. The file then stays live as it is.
 var (
-	ErrFormat       = parquetfile.ErrFormat                                 // not Parquet, damaged, encrypted, unknown codec
+	ErrFormat       = objectfile.ErrFormat                                  // not of its format, damaged, encrypted, unknown codec
 	ErrColumn       = errors.New("column missing or of another type")       // file_path or pos
 	ErrNull         = errors.New("null file_path or pos")                   // says nothing about which row is deleted
 	ErrPosition     = errors.New("position outside 0..9223372030412324864") // cannot be in a deletion vector

@@ -2,18 +2,12 @@ package positiondelete
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/apache/iceberg-go"
 
+	"github.com/dvcompactor/dvcompactor/internal/objectfile"
 	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
 )
 
@@ -30,13 +24,15 @@ const batchRows = 1 << 16
 const wholeFile = 4 << 20
 
 // Source is an object in a store.
-type Source = parquetfile.Source
+type Source = objectfile.Source
 
 // File is a position delete file to read.
 type File struct {
 	Location string
 	Source   Source
-	Size     int64 // file_size_in_bytes of the manifest; 0 when not known
+	Format   iceberg.FileFormat // "" is Parquet
+	Size     int64              // file_size_in_bytes of the manifest; 0 when not known
+	Records  int64              // record_count of the manifest; 0 when not known
 	// ByName, if set, is called when a column has no field id and is taken for what its name says.
 	ByName func()
 	// Nulls, if set, makes Read leave out the records with a null path or a null position instead of failing with
@@ -48,14 +44,29 @@ type File struct {
 // order. Both are valid only during the call.
 type Visit func(path []byte, positions []int64) error
 
-// Read passes every record of a Parquet position delete file to visit. An error of the file itself is an [*Error]; an
-// error of the store or of visit is returned as it is.
+// Readable says whether [Read] knows the format of a position delete file.
+func Readable(format iceberg.FileFormat) bool {
+	return format == iceberg.ParquetFile || format == iceberg.AvroFile
+}
+
+// Read passes every record of a position delete file to visit. An error of the file itself is an [*Error]; an error of
+// the store or of visit is returned as it is.
 func Read(ctx context.Context, f File, visit Visit) error {
-	r := parquetfile.NewReader(ctx, f.Source, parquetfile.Options{Size: f.Size, Whole: wholeFile})
+	if f.Format == "" {
+		f.Format = iceberg.ParquetFile
+	}
+	if !Readable(f.Format) {
+		return &Error{Location: f.Location, Err: fmt.Errorf("%w: it is %s", ErrFormat, f.Format)}
+	}
 	var visitErr error
-	err := r.Decode(func(pf *file.Reader) (err error) {
-		visitErr, err = read(ctx, pf, r.Size(), f, visit)
-		return err
+	r := objectfile.NewReader(ctx, f.Source, objectfile.Options{Size: f.Size, Whole: wholeFile, Ends: f.ends()})
+	err := r.Decode(func() error {
+		return f.decode(ctx, r, func(path []byte, positions []int64) error {
+			if visitErr = ctx.Err(); visitErr == nil {
+				visitErr = visit(path, positions)
+			}
+			return visitErr
+		})
 	})
 	switch {
 	case visitErr != nil:
@@ -66,170 +77,18 @@ func Read(ctx context.Context, f File, visit Visit) error {
 	return &Error{Location: f.Location, Err: err}
 }
 
-// read keeps the errors of visit apart from those of the file.
-func read(ctx context.Context, pf *file.Reader, size int64, f File, visit Visit) (visitErr, err error) {
-	cols, err := findColumns(pf.MetaData().Schema)
-	if err != nil {
-		return nil, err
+// ends returns how files of the format end, nil when they are read from their start.
+func (f File) ends() func([]byte) bool {
+	if f.Format == iceberg.AvroFile {
+		return nil
 	}
-	if cols.byName && f.ByName != nil {
-		f.ByName()
-	}
-	if err := checkChunks(pf.MetaData(), cols, size); err != nil {
-		return nil, err
-	}
-	if pf.NumRows() == 0 {
-		return nil, nil
-	}
-	props := pqarrow.ArrowReadProperties{BatchSize: min(batchRows, pf.NumRows())} // buffers of a batch are made for each file
-	props.SetReadDict(cols.path, true)
-	fr, err := pqarrow.NewFileReader(pf, props, memory.DefaultAllocator)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	rr, err := fr.GetRecordReader(ctx, []int{cols.path, cols.pos}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	defer rr.Release()
-	var seen int64
-	for rr.Next() {
-		batch := rr.RecordBatch()
-		seen += batch.NumRows()
-		if visitErr, err = visitBatch(batch, f, visit); visitErr != nil || err != nil {
-			return visitErr, err
-		}
-	}
-	if err := rr.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	if seen != pf.NumRows() {
-		return nil, fmt.Errorf("%w: %d of %d records decoded", ErrFormat, seen, pf.NumRows())
-	}
-	return nil, ctx.Err()
+	return parquetfile.Ends
 }
 
-// columns are the leaf indexes and the names of the two columns.
-type columns struct {
-	path, pos int
-	byName    bool // a field id is missing
-}
-
-// findColumns looks for the reserved field ids among the top-level columns, then for the names.
-func findColumns(s *schema.Schema) (columns, error) {
-	c := columns{path: -1, pos: -1}
-	for _, byID := range []bool{true, false} {
-		for i := range s.NumColumns() {
-			col := s.Column(i)
-			if len(col.ColumnPath()) != 1 {
-				continue // part of row
-			}
-			id, name := col.SchemaNode().FieldID(), col.Name()
-			if c.path < 0 && (byID && id == FilePathID || !byID && name == "file_path") {
-				c.path, c.byName = i, !byID
-			} else if c.pos < 0 && (byID && id == posID || !byID && name == "pos") {
-				c.pos, c.byName = i, c.byName || !byID
-			}
-		}
+// decode passes the records of the file that r reads to visit, whose first error ends it.
+func (f File) decode(ctx context.Context, r *objectfile.Reader, visit Visit) error {
+	if f.Format == iceberg.AvroFile {
+		return readAvro(r, f, visit)
 	}
-	if c.path < 0 || c.pos < 0 || c.path == c.pos {
-		return c, fmt.Errorf("%w: no file_path and pos in %v", ErrColumn, s)
-	}
-	if t := s.Column(c.path).PhysicalType(); t != parquet.Types.ByteArray {
-		return c, fmt.Errorf("%w: file_path is %v", ErrColumn, t)
-	}
-	if t := s.Column(c.pos).PhysicalType(); t != parquet.Types.Int64 {
-		return c, fmt.Errorf("%w: pos is %v", ErrColumn, t)
-	}
-	if s.Column(c.path).MaxRepetitionLevel() > 0 || s.Column(c.pos).MaxRepetitionLevel() > 0 {
-		return c, fmt.Errorf("%w: file_path or pos is repeated", ErrColumn)
-	}
-	return c, nil
-}
-
-// visitBatch cuts a batch into runs of one path.
-func visitBatch(batch arrow.RecordBatch, f File, visit Visit) (visitErr, err error) {
-	b, err := findValues(batch)
-	if err != nil {
-		return nil, err
-	}
-	if paths, positions := b.paths.NullN(), b.pos.NullN(); paths+positions > 0 && f.Nulls == nil {
-		return nil, fmt.Errorf("%w: %d null paths and %d null positions", ErrNull, paths, positions)
-	}
-	value, err := dictionary(b.paths)
-	if err != nil {
-		return nil, err
-	}
-	var skipped int64
-	for start := 0; start < len(b.keys); {
-		if b.null(start) {
-			start, skipped = start+1, skipped+1
-			continue
-		}
-		end := b.runEnd(start)
-		if err := visit(value(int(b.keys[start])), b.values[start:end]); err != nil {
-			return err, nil
-		}
-		start = end
-	}
-	if skipped > 0 {
-		f.Nulls(skipped)
-	}
-	return nil, nil
-}
-
-// values are the columns of a batch.
-type values struct {
-	paths  *array.Dictionary
-	keys   []int32 // of paths
-	pos    *array.Int64
-	values []int64 // of pos
-}
-
-func findValues(batch arrow.RecordBatch) (values, error) {
-	var b values
-	for i, field := range batch.Schema().Fields() {
-		switch c := batch.Column(i).(type) {
-		case *array.Dictionary:
-			b.paths = c
-		case *array.Int64:
-			b.pos, b.values = c, c.Int64Values()
-		case *array.Timestamp, *array.Time64, *array.Duration, *array.Uint64:
-			return b, fmt.Errorf("%w: %s is %v", ErrColumn, field.Name, field.Type)
-		}
-	}
-	if b.paths == nil || b.pos == nil {
-		return b, fmt.Errorf("%w: columns are %v", ErrColumn, batch.Schema())
-	}
-	index, ok := b.paths.Indices().(*array.Int32)
-	if !ok {
-		return b, fmt.Errorf("%w: dictionary indexes are %v", ErrFormat, b.paths.Indices().DataType())
-	}
-	b.keys = index.Int32Values()
-	return b, nil
-}
-
-// null tells whether record i lacks its path or its position.
-func (b values) null(i int) bool { return b.paths.IsNull(i) || b.pos.IsNull(i) }
-
-// runEnd returns the end of the records that follow record start and have its path.
-func (b values) runEnd(start int) int {
-	end := start + 1
-	for end < len(b.keys) && b.keys[end] == b.keys[start] && !b.null(end) {
-		end++
-	}
-	return end
-}
-
-// dictionary returns the bytes of a dictionary's values, whose column may be annotated as text or not.
-func dictionary(d *array.Dictionary) (func(int) []byte, error) {
-	switch values := d.Dictionary().(type) {
-	case *array.String:
-		offsets, data := values.ValueOffsets(), values.ValueBytes()
-		base := offsets[0]
-		return func(i int) []byte { return data[offsets[i]-base : offsets[i+1]-base] }, nil
-	case *array.Binary:
-		return values.Value, nil
-	}
-	return nil, fmt.Errorf("%w: %w", ErrColumn, errDictionaryOf)
+	return parquetfile.Decode(r, func(pf *file.Reader) error { return readParquet(ctx, pf, r.Size(), f, visit) })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/iceberg-go"
 
+	"github.com/dvcompactor/dvcompactor/internal/objectfile"
 	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
 )
 
@@ -27,15 +28,17 @@ var (
 // enough for most files; a second one fetches the rest of a large footer.
 //
 // Errors are [ErrUnsupported] and [ErrDamaged]; one of the store is returned as it is.
-func Of(ctx context.Context, object parquetfile.Source, size int64, format iceberg.FileFormat) (int64, error) {
+func Of(ctx context.Context, object objectfile.Source, size int64, format iceberg.FileFormat) (int64, error) {
 	if format != iceberg.ParquetFile {
 		return 0, fmt.Errorf("%w, this one is %s", ErrUnsupported, format)
 	}
 	var rows int64
-	r := parquetfile.NewReader(ctx, object, parquetfile.Options{Size: size})
-	err := r.Decode(func(pf *file.Reader) error {
-		rows = pf.NumRows()
-		return check(pf.MetaData())
+	r := objectfile.NewReader(ctx, object, objectfile.Options{Size: size, Ends: parquetfile.Ends})
+	err := r.Decode(func() error {
+		return parquetfile.Decode(r, func(pf *file.Reader) error {
+			rows = pf.NumRows()
+			return check(pf.MetaData())
+		})
 	})
 	if err != nil {
 		return 0, err

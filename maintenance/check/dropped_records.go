@@ -190,8 +190,7 @@ func (h *history) readAll(ctx context.Context, location string, files []reading)
 
 // readRecords reads a position delete file, and is false when it cannot be read to its end.
 func (h *history) readRecords(ctx context.Context, r reading) (bool, error) {
-	file := positiondelete.File{Location: r.Path, Source: h.table.Store.Object(r.Path, 0), Size: r.Size}
-	err := positiondelete.Read(ctx, file, func(path []byte, positions []int64) error {
+	err := positiondelete.Read(ctx, maintenance.FileOf(h.table.Store, r.DeleteFile), func(path []byte, positions []int64) error {
 		r.each(string(path), bitmapOf(positions))
 		return nil
 	})

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/puffin"
@@ -58,7 +57,7 @@ func (r *recordCheck) choose(d *snapshot.DeleteFile) {
 	}
 	switch {
 	case r.gone[d.Path] || !r.options.Subset.Has(about):
-	case d.Format != iceberg.ParquetFile:
+	case !positiondelete.Readable(d.Format):
 		r.skip(maintenance.Skip{Reason: "format-unreadable", Location: d.Path,
 			Detail: fmt.Sprintf("position delete file in %s", d.Format), Hint: "its records were not checked"})
 	case r.files[d.Path] != nil:
@@ -148,7 +147,8 @@ func (r *recordCheck) vectorsOf(ctx context.Context, part []*snapshot.DataFile) 
 func (r *recordCheck) read(ctx context.Context, f *recordFacts, vectors map[*snapshot.DataFile]*puffin.Bitmap, first bool) error {
 	v := &recordVisitor{check: r, facts: f, vectors: vectors, first: first}
 	d := f.entries[0]
-	file := positiondelete.File{Location: d.Path, Source: r.table.Store.Object(d.Path, 0), Size: d.Size, ByName: func() { f.byName = true }}
+	file := maintenance.FileOf(r.table.Store, d)
+	file.ByName = func() { f.byName = true }
 	err := positiondelete.Read(ctx, file, v.visit)
 	var bad *positiondelete.Error
 	switch {

@@ -2,12 +2,11 @@ package repair
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
+	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/dvcompactor/dvcompactor/puffin"
 	"github.com/dvcompactor/dvcompactor/snapshot"
@@ -77,9 +76,6 @@ func (r *repairer) readPaths(ctx context.Context, w *wrongFile, f *check.Finding
 	if f.Issue == "delete-rows" && f.Repair == check.Ask {
 		file.Nulls = func(n int64) { w.nulls += n }
 	}
-	if w.entry.Format != iceberg.ParquetFile {
-		return cannot(f, "position delete files in %s are not read", w.entry.Format)
-	}
 	err := positiondelete.Read(ctx, file, func(path []byte, _ []int64) error {
 		w.paths[string(path)] = true
 		return nil
@@ -108,9 +104,9 @@ func (r *repairer) restore(ctx context.Context, d *snapshot.DeleteFile, f *check
 // source is where to read a position delete file: an older version of one that cannot be read.
 func (r *repairer) source(d *snapshot.DeleteFile) positiondelete.File {
 	if object := r.restored[d.Path]; object != nil {
-		return positiondelete.File{Location: d.Path, Source: object}
+		return positiondelete.File{Location: d.Path, Source: object, Format: d.Format, Records: d.Records}
 	}
-	return positiondelete.File{Location: d.Path, Source: r.table.Store.Object(d.Path, 0), Size: d.Size}
+	return maintenance.FileOf(r.table.Store, d)
 }
 
 // bindDeletes finds out which data files the records of wrong position delete files were meant for. Paths that are not live
@@ -234,10 +230,6 @@ func (r *repairer) deletesOf(ctx context.Context, b *batch) error {
 
 // readDeletes reads one position delete file for a batch.
 func (r *repairer) readDeletes(ctx context.Context, d *snapshot.DeleteFile, b *batch) error {
-	if d.Format != iceberg.ParquetFile {
-		b.unreadable(d, fmt.Errorf("%w: %s", positiondelete.ErrFormat, d.Format))
-		return nil
-	}
 	w := r.wrong[d]
 	file := r.source(d)
 	if w != nil && w.nulls > 0 {

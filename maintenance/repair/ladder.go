@@ -129,9 +129,6 @@ func (r *repairer) positionsIn(ctx context.Context, d *snapshot.DeleteFile, file
 		}
 		return b, err
 	}
-	if d.Format != iceberg.ParquetFile {
-		return nil, nil
-	}
 	b := puffin.NewBitmap()
 	err := positiondelete.Read(ctx, r.source(d), func(path []byte, positions []int64) error {
 		if string(path) == file.Path {

@@ -69,7 +69,7 @@ func (r *repairer) readableVersion(ctx context.Context, d *snapshot.DeleteFile) 
 	for _, v := range versions {
 		object := r.table.Store.ObjectVersion(d.Path, v)
 		var records int64
-		err := positiondelete.Read(ctx, positiondelete.File{Location: d.Path, Source: object, Size: v.Size}, func(_ []byte, positions []int64) error {
+		err := positiondelete.Read(ctx, positiondelete.File{Location: d.Path, Source: object, Format: d.Format, Size: v.Size}, func(_ []byte, positions []int64) error {
 			records += int64(len(positions))
 			return nil
 		})

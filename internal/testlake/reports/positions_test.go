@@ -214,9 +214,9 @@ func TestDeleteFilesThatCannotBeReadExactlyStayWithEverythingTheyMayApplyTo(t *t
 			all := parquetDeletes(t, []column{path, pos}, []forge.Record{{Path: f.FilePath(), Pos: 1}}, 10, -1)
 			return all[:len(all)/2]
 		}, "delete-unreadable"},
-		"empty":        {iceberg.ParquetFile, func(iceberg.DataFile) []byte { return nil }, "delete-unreadable"},
-		"an ORC file":  {iceberg.OrcFile, func(iceberg.DataFile) []byte { return []byte("ORC") }, "format-unreadable"},
-		"an Avro file": {iceberg.AvroFile, func(iceberg.DataFile) []byte { return []byte("Obj\x01") }, "format-unreadable"},
+		"empty":                        {iceberg.ParquetFile, func(iceberg.DataFile) []byte { return nil }, "delete-unreadable"},
+		"an ORC file":                  {iceberg.OrcFile, func(iceberg.DataFile) []byte { return []byte("ORC") }, "format-unreadable"},
+		"an Avro file that ends early": {iceberg.AvroFile, func(iceberg.DataFile) []byte { return []byte("Obj\x01") }, "delete-unreadable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,11 +1,14 @@
-package parquetfile
+package objectfile
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"slices"
 )
+
+// ErrFormat tells that a file is not what it should be, is damaged or encrypted, or needs a codec that nobody here has.
+var ErrFormat = errors.New("file format cannot be read")
 
 // tailBytes are fetched first, unless the whole object is. They hold the footer of nearly all files.
 const tailBytes = 64 << 10
@@ -20,15 +23,18 @@ type Source interface {
 
 // Options say what is known of an object and how to fetch it.
 type Options struct {
-	// Size is what the manifest says about the size in bytes; 0 when it is not known. It is a hint: some writers
-	// record a wrong one.
+	// Size is what the manifest says about the size in bytes; 0 when it is not known. It is a hint, which is used only
+	// when Ends agrees: some writers record a wrong one.
 	Size int64
 	// Whole is the size in bytes up to which an object is fetched with one request.
 	Whole int64
+	// Ends tells whether bytes end like a file of the format. Formats that are read from their start leave it nil: the
+	// store is asked for the size then, and nothing is fetched of an object larger than Whole before it is read.
+	Ends func(tail []byte) bool
 }
 
-// Reader gives the Parquet decoder random access to an object and remembers when the store failed, so that an
-// unreachable object is not taken for a damaged one. It is for one use at a time.
+// Reader gives a decoder random access to an object and remembers when the store failed, so that an unreachable object
+// is not taken for a damaged one. It is for one use at a time.
 type Reader struct {
 	ctx    context.Context
 	source Source
@@ -48,15 +54,39 @@ func NewReader(ctx context.Context, source Source, opts Options) *Reader {
 // Size returns the number of bytes of the object. It is known when the file is being decoded.
 func (r *Reader) Size() int64 { return r.size }
 
+// Tail returns the last bytes of the object that were fetched first: all of an object of up to [Options].Whole bytes.
+func (r *Reader) Tail() []byte { return r.tail }
+
 // Failed tells whether the store failed or the context ended, so that an error says nothing about the file.
 func (r *Reader) Failed() bool { return r.storeErr != nil || r.ctx.Err() != nil }
 
-// open learns the size and reads the tail. The size of the manifest is believed only if the bytes there end like a
-// Parquet file.
+// Decode opens the object and calls use to decode it. An error of the store or of the context is returned as it is, see
+// [Reader.Failed]; everything else is about the file: what use returns, or [ErrFormat] when it panics.
+func (r *Reader) Decode(use func() error) (err error) {
+	defer func() {
+		// Libraries panic at some damaged files. They are as unreadable as others.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrFormat, p)
+		}
+		switch {
+		case err != nil && r.storeErr != nil:
+			err = r.storeErr
+		case err != nil && r.ctx.Err() != nil:
+			err = r.ctx.Err()
+		}
+	}()
+	if err := r.open(); err != nil {
+		return err
+	}
+	return use()
+}
+
+// open learns the size and reads the tail. The size of the manifest is believed only if the bytes there end like a file
+// of the format.
 func (r *Reader) open() error {
 	r.size = r.opts.Size
-	if r.size > 0 {
-		if tail, err := r.fetchTail(); err == nil && endsLikeParquet(tail) {
+	if r.size > 0 && r.opts.Ends != nil {
+		if tail, err := r.fetchTail(); err == nil && r.opts.Ends(tail) {
 			r.tail = tail
 			return nil
 		} else if err != nil && r.ctx.Err() != nil {
@@ -79,17 +109,15 @@ func (r *Reader) open() error {
 func (r *Reader) fetchTail() ([]byte, error) {
 	n := r.size
 	if n > r.opts.Whole {
+		if r.opts.Ends == nil {
+			return nil, nil
+		}
 		n = min(n, tailBytes)
 	}
 	if n == 0 {
 		return nil, nil
 	}
 	return r.source.ReadRange(r.ctx, r.size-n, n)
-}
-
-func endsLikeParquet(tail []byte) bool {
-	n := len(tail)
-	return n >= 4 && (slices.Equal(tail[n-4:], []byte(magic)) || slices.Equal(tail[n-4:], []byte(magicEncrypted)))
 }
 
 func (r *Reader) failed(err error) error {
