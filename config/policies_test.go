@@ -130,7 +130,7 @@ func TestMistakesInPolicies(t *testing.T) {
 
 func TestMistakesInTriggers(t *testing.T) {
 	t.Parallel()
-	const known = "min_delete_files, max_delete_files_per_data_file, min_puffin_files, deleted_row_ratio, dead_puffin_ratio"
+	const known = "min_delete_files, max_delete_files_per_data_file, min_puffin_files, min_delete_manifests, deleted_row_ratio, dead_puffin_ratio"
 	checkMistakes(t, []mistake{
 		{"a list", policy(", triggers: []"), []string{"f:6: policies[0].triggers: must be a mapping of keys to values (got a list)"}},
 		{"a mapping for a list", policy(", triggers: {any: {min_puffin_files: 1}}"), []string{"f:6: policies[0].triggers.any: must be a list (got a mapping)"}},

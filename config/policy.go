@@ -77,7 +77,7 @@ type Trigger struct {
 
 // TriggerNames are the measures that triggers compare, in the order of documentation.
 func TriggerNames() []string {
-	return []string{"min_delete_files", "max_delete_files_per_data_file", "min_puffin_files", "deleted_row_ratio", "dead_puffin_ratio"}
+	return []string{"min_delete_files", "max_delete_files_per_data_file", "min_puffin_files", "min_delete_manifests", "deleted_row_ratio", "dead_puffin_ratio"}
 }
 
 // Budget bounds a round of a policy. A zero means no bound.

@@ -198,10 +198,12 @@ func (c *committer) inspect(ctx context.Context, staged *snapshot.Staged, ch *ch
 	return ch.inspect(ctx, &would)
 }
 
+func (c *committer) upgrades(ch *change) bool { return c.plan.UpgradeFormat && !ch.mergesOnly }
+
 func (c *committer) snapshotChange(ch *change) snapshot.Change {
 	out := snapshot.Change{
 		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Operation: ch.operation, Remove: ch.remove, AddFiles: ch.addFiles, Rewrite: ch.rewrite,
-		Totals: ch.totals, Tag: ch.tag, Upgrade: c.plan.UpgradeFormat, Now: c.options.Now(),
+		Totals: ch.totals, Tag: ch.tag, Upgrade: c.upgrades(ch), Now: c.options.Now(), Parallelism: c.options.Parallelism,
 		Summary: map[string]string{
 			"dvcompactor.plan-id": c.plan.PlanID, "dvcompactor.version": c.options.Version,
 			"engine-name": "dvcompactor", "engine-version": c.options.Version,

@@ -8,6 +8,8 @@ type Measures struct {
 	// data file, by partition, sequence number and referenced data file.
 	MostDeleteFilesPerDataFile int `json:"max_delete_files_per_data_file"`
 	PuffinFiles                int `json:"puffin_files"`
+	// DeleteManifests are those with live entries: engines read every one of them when they plan a scan.
+	DeleteManifests int `json:"delete_manifests"`
 	// DeletedRowRatio is deleted rows by rows of the data files that deletes may apply to, from 0 to 1.
 	DeletedRowRatio float64 `json:"deleted_row_ratio"`
 	// DeadPuffinRatio is the bytes of Puffin files that no live deletion vector needs by all of their bytes, from 0 to 1.
@@ -16,7 +18,7 @@ type Measures struct {
 
 // Measure returns the measures of the table that a plan was made for, as it was then.
 func (p *Plan) Measure() Measures {
-	m := Measures{DeleteFiles: p.Before.PositionDeleteFiles + p.Before.DeletionVectors, PuffinFiles: p.Before.PuffinFiles}
+	m := Measures{DeleteFiles: p.Before.PositionDeleteFiles + p.Before.DeletionVectors, PuffinFiles: p.Before.PuffinFiles, DeleteManifests: p.Before.DeleteManifests}
 	if p.state == nil {
 		return m
 	}

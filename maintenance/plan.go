@@ -30,6 +30,7 @@ type Plan struct {
 	Partitions  []PartitionPlan `json:"partitions"`   // with position delete files to merge
 	Puffins     []PuffinPlan    `json:"puffins"`      // Puffin files to rewrite
 	DanglingDVs []string        `json:"dangling_dvs"` // referenced data files that are not live
+	Manifests   []ManifestPlan  `json:"manifests"`    // delete manifests to merge
 	Skipped     []Skip          `json:"skipped"`
 	Fingerprint string          `json:"fingerprint"` // of the delete entries that the plan is about
 	Work        bool            `json:"work"`        // there is something to do
@@ -96,7 +97,7 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	p := &Plan{
 		Table: t.Name(), Ref: o.Ref, Action: o.Action, TableUUID: t.Metadata.TableUUID().String(), FormatVersion: t.Metadata.Version(),
 		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize, HotSince: o.hotSinceMs()},
-		Partitions: []PartitionPlan{}, Puffins: []PuffinPlan{}, DanglingDVs: []string{}, Skipped: []Skip{},
+		Partitions: []PartitionPlan{}, Puffins: []PuffinPlan{}, DanglingDVs: []string{}, Manifests: []ManifestPlan{}, Skipped: []Skip{},
 	}
 	head := t.Metadata.SnapshotByName(o.Ref)
 	if head == nil {
@@ -153,8 +154,11 @@ func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
 	for _, d := range s.dangling {
 		p.DanglingDVs = append(p.DanglingDVs, d.Referenced)
 	}
+	for _, m := range s.merges {
+		p.Manifests = append(p.Manifests, ManifestPlan{SpecID: m.SpecID, Manifests: len(m.Manifests), Bytes: m.Bytes, After: m.After})
+	}
 	p.Forecast = s.forecast()
-	p.Work = len(s.groups)+len(s.puffins)+len(s.dangling) > 0
+	p.Work = len(s.groups)+len(s.puffins)+len(s.dangling)+len(s.merges) > 0
 	return nil
 }
 
@@ -217,6 +221,13 @@ func (s *selection) inputs() []string {
 	}
 	for _, d := range s.dangling {
 		add("dangling", d)
+	}
+	if len(out) == 0 { // else which manifests there are does not matter to what was reviewed
+		for _, m := range s.merges {
+			for _, location := range m.Manifests {
+				out = append(out, fmt.Sprintf("manifest %q", location))
+			}
+		}
 	}
 	slices.SortFunc(out, strings.Compare)
 	return out

@@ -25,6 +25,7 @@ type selection struct {
 	small    map[string]bool // locations of Puffin files that are written anew only to be packed
 	skipped  []Skip
 	fixed    map[*snapshot.DeleteFile]bool // deletion vectors that must stay where they are
+	merges   []snapshot.ManifestMerge      // delete manifests that are worth merging
 }
 
 func (s *selection) run() error {
@@ -44,6 +45,7 @@ func (s *selection) run() error {
 	if s.options.Action == Compact && version >= 3 {
 		s.selectPuffins()
 	}
+	s.merges = s.state.Merges()
 	return nil
 }
 

@@ -45,12 +45,14 @@ type change struct {
 
 	operation table.Operation // default "replace"
 	addFiles  []snapshot.NewPositionDeletes
-	rewrite   map[string]bool   // delete manifests to write anew although none of their entries goes
-	totals    map[string]int64  // of the summary, counted anew; nil to carry the parent's forward
-	summary   map[string]string // further entries of the summary
-	tag       string            // to put on the parent, "" for none
-	repaired  map[string]bool   // data files whose deletes change on purpose
-	corrects  bool              // the new manifest list says other things of some manifest than the old one
+	rewrite   map[string]bool // delete manifests to write anew although none of their entries goes
+	// mergesOnly says that nothing but manifests is written anew, which is no reason to upgrade a table.
+	mergesOnly bool
+	totals     map[string]int64  // of the summary, counted anew; nil to carry the parent's forward
+	summary    map[string]string // further entries of the summary
+	tag        string            // to put on the parent, "" for none
+	repaired   map[string]bool   // data files whose deletes change on purpose
+	corrects   bool              // the new manifest list says other things of some manifest than the old one
 	// inspect is shown the table as it would be before each commit; nil when nobody has to agree.
 	inspect func(context.Context, *catalog.Table) error
 }
@@ -104,6 +106,8 @@ func (r *results) settle(v *view) *change {
 	for d := range moved {
 		c.remove[d.FileID] = true
 	}
+	c.mergesOnly = len(c.remove)+len(c.add) == 0
+	c.rewrite = r.sel.merged(v.state)
 	return c
 }
 

@@ -45,7 +45,7 @@ func (c *committer) finish(ctx context.Context, v *view, ch *change) error {
 func (c *committer) conclude(v *view, ch *change) {
 	id := c.snapshotID
 	c.report.Committed, c.report.SnapshotAfter = true, &id
-	c.report.UpgradedFormat = c.plan.UpgradeFormat && v.state.Metadata.Version() < 3
+	c.report.UpgradedFormat = c.upgrades(ch) && v.state.Metadata.Version() < 3
 	c.report.DataFiles = len(ch.add)
 	c.report.Puffins = puffinLocations(ch.add)
 	if len(ch.add) > 0 {
@@ -68,6 +68,7 @@ func (c *committer) verify(ctx context.Context, v *view, ch *change) error {
 	}
 	checks, err := verify.Commit(ctx, verify.Input{
 		Change: c.meant(v, ch), Before: c.base, Parent: v.state, After: c.table, Now: now, Old: c.io(ctx), New: stored,
+		Parallelism: c.options.Parallelism,
 	})
 	cost := store.Stats().Sub(stats)
 	c.report.Verification = Verification{Checks: checks, Requests: cost.Requests(), Bytes: cost.BytesRead, Seconds: c.options.Now().Sub(start).Seconds()}
@@ -88,7 +89,7 @@ func (c *committer) verify(ctx context.Context, v *view, ch *change) error {
 // meant is the change in the terms of the verification.
 func (c *committer) meant(v *view, ch *change) verify.Change {
 	out := verify.Change{
-		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Operation: cmp.Or(ch.operation, table.OpReplace), Upgrade: c.plan.UpgradeFormat, Removed: ch.remove,
+		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Operation: cmp.Or(ch.operation, table.OpReplace), Upgrade: c.upgrades(ch), Removed: ch.remove,
 		Targets: ch.targets, AddedFiles: ch.addFiles, Repaired: ch.repaired, Corrected: c.corrected, Totals: ch.totals, Tag: ch.tag,
 	}
 	for _, a := range ch.add {

@@ -15,6 +15,7 @@ type manifestContent struct {
 	listed          iceberg.ManifestFile // as the manifest list had it; nil until the whole manifest was read
 	deletes         []*DeleteFile        // live ones, without equality deletes
 	equalityDeletes int
+	whole           bool        // every field of its entries can be written again; known of delete manifests
 	data            []*DataFile // live ones that the state keeps
 }
 

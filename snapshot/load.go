@@ -16,6 +16,9 @@ import (
 // ErrFormat says that a table or entry is of a kind this program does not handle; the message says which and why.
 var ErrFormat = errors.New("not supported")
 
+// defaultParallelism is how many manifests are read at once unless options say otherwise.
+const defaultParallelism = 4
+
 // LoadOptions control how a state is read.
 type LoadOptions struct {
 	Parallelism int // manifests read at once; 0 means 4
@@ -83,7 +86,7 @@ func newLoader(fs iceio.IO, meta table.Metadata, snap *table.Snapshot, o LoadOpt
 		},
 	}
 	if l.parallelism <= 0 {
-		l.parallelism = 4
+		l.parallelism = defaultParallelism
 	}
 	return l, nil
 }
@@ -93,6 +96,7 @@ type loader struct {
 	meta        table.Metadata
 	parallelism int
 	skip        func(iceberg.ManifestFile) bool // manifests that need not be read; nil for none
+	fields      fieldJudge
 
 	mu    sync.Mutex
 	state *State
@@ -110,7 +114,7 @@ func (l *loader) each(ctx context.Context, content iceberg.ManifestContent, entr
 			continue
 		}
 		g.Go(func() error {
-			for e, err := range Entries(ctx, l.fs, m) {
+			for e, err := range entries(ctx, l.fs, m, withoutStatistics, l.noteFields(m)) {
 				if err == nil {
 					err = entry(m, e)
 				}
@@ -122,6 +126,19 @@ func (l *loader) each(ctx context.Context, content iceberg.ManifestContent, entr
 		})
 	}
 	return g.Wait()
+}
+
+// noteFields notes, of a delete manifest whose header it is told, whether its entries can be written again.
+func (l *loader) noteFields(m iceberg.ManifestFile) func(map[string][]byte) {
+	if m.ManifestContent() != iceberg.ManifestContentDeletes {
+		return nil
+	}
+	return func(header map[string][]byte) {
+		whole := l.fields.whole(header["avro.schema"], l.meta.PartitionSpecByID(int(m.PartitionSpecID())))
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.state.contentOf(m).whole = whole
+	}
 }
 
 func (l *loader) deleteEntry(m iceberg.ManifestFile, e iceberg.ManifestEntry) error {

@@ -17,18 +17,19 @@ import (
 // Entries streams the live entries of a manifest without column statistics. The entries are for planning: a manifest
 // writer refuses them. The first error ends the stream.
 func Entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) func(yield func(iceberg.ManifestEntry, error) bool) {
-	return entries(ctx, fs, m, withoutStatistics)
+	return entries(ctx, fs, m, withoutStatistics, nil)
 }
 
 // wholeEntries streams the live entries of a manifest with everything they hold.
 func wholeEntries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile) func(yield func(iceberg.ManifestEntry, error) bool) {
-	return entries(ctx, fs, m, iceberg.NewManifestReader)
+	return entries(ctx, fs, m, iceberg.NewManifestReader, nil)
 }
 
-func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read readManifest) func(yield func(iceberg.ManifestEntry, error) bool) {
+// entries streams live entries; stored is told what the header says, as decode does it.
+func entries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, read readManifest, stored func(map[string][]byte)) func(yield func(iceberg.ManifestEntry, error) bool) {
 	return func(yield func(iceberg.ManifestEntry, error) bool) {
 		live := int64(0)
-		err := decode(ctx, fs, m, read, nil, func(e iceberg.ManifestEntry) error {
+		err := decode(ctx, fs, m, read, stored, func(e iceberg.ManifestEntry) error {
 			if err := checked(e); err != nil || e.Status() == iceberg.EntryStatusDELETED {
 				return err
 			}

@@ -8,15 +8,12 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 )
-
-// manifestTargetSize is the default of the table property commit.manifest.target-size-bytes.
-const manifestTargetSize = 8 << 20
 
 // work sorts the manifests of a state: carried as they are, or rewritten.
 type work struct {
@@ -71,14 +68,13 @@ func (p *producer) plan() (*work, error) {
 			w.spec(m.PartitionSpecID())
 		}
 	}
-	small := p.targetSize() * 3 / 4
 	for _, m := range p.state.Manifests {
 		s := w.bySpec[m.PartitionSpecID()]
 		switch {
 		case m.ManifestContent() == iceberg.ManifestContentData:
 			w.carried = append(w.carried, m)
 		case !hasLive(m): // only tombstones of an earlier commit: nobody needs it any more
-		case touched[m.FilePath()], s != nil && m.Length() < small:
+		case touched[m.FilePath()], s != nil && p.merge.small(m):
 			s.rewrite = append(s.rewrite, m)
 		default:
 			w.carried = append(w.carried, m)
@@ -95,16 +91,9 @@ func byOffset(add []NewDV) []NewDV {
 	})
 }
 
-func (p *producer) targetSize() int64 {
-	n, err := strconv.ParseInt(p.state.Metadata.Properties()["commit.manifest.target-size-bytes"], 10, 64)
-	if err != nil || n <= 0 {
-		return manifestTargetSize
-	}
-	return n
-}
-
 // rewriteSpec writes the new delete manifests of one spec. Removed entries go to a manifest of their own, which the
-// next commit drops, so that readers never have to skip them among live ones.
+// next commit drops, so that readers never have to skip them among live ones; and so do those of manifests with equality
+// deletes, so that manifests which can be merged stay so.
 func (p *producer) rewriteSpec(ctx context.Context, specID int32, s *specWork) ([]iceberg.ManifestFile, error) {
 	spec := p.state.Metadata.PartitionSpecByID(int(specID))
 	if spec == nil {
@@ -115,8 +104,8 @@ func (p *producer) rewriteSpec(ctx context.Context, specID int32, s *specWork) (
 	if err != nil {
 		return nil, err
 	}
-	live := &rollingManifest{p: p, spec: spec, schema: schema}
-	gone := &rollingManifest{p: p, spec: spec, schema: schema}
+	rolling := func() *rollingManifest { return &rollingManifest{p: p, spec: spec, schema: schema} }
+	live, mixed, gone := rolling(), rolling(), rolling()
 	for _, a := range s.add {
 		if err := p.add(live, a); err != nil {
 			return nil, err
@@ -127,17 +116,27 @@ func (p *producer) rewriteSpec(ctx context.Context, specID int32, s *specWork) (
 			return nil, err
 		}
 	}
-	for _, m := range s.rewrite {
-		if err := p.copyEntries(ctx, m, s.work, live, gone); err != nil {
-			return nil, fmt.Errorf("manifest %s: %w", m.FilePath(), err)
+	err = inOrder(ctx, p.fs, s.rewrite, p.parallelism(), func(fs iceio.IO, m iceberg.ManifestFile) error {
+		stay := live
+		if c := p.state.read[m.FilePath()]; c != nil && c.equalityDeletes > 0 {
+			stay = mixed
 		}
+		if err := p.copyEntries(ctx, fs, m, s.work, stay, gone); err != nil {
+			return fmt.Errorf("manifest %s: %w", m.FilePath(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range []*rollingManifest{live, gone} {
+	var out []iceberg.ManifestFile
+	for _, r := range []*rollingManifest{live, mixed, gone} {
 		if err := r.close(); err != nil {
 			return nil, err
 		}
+		out = append(out, r.done...)
 	}
-	return append(live.done, gone.done...), nil
+	return out, nil
 }
 
 func (p *producer) add(live *rollingManifest, a NewDV) error {
@@ -170,8 +169,8 @@ func (p *producer) addEntry(live *rollingManifest, seq int64, f iceberg.DataFile
 
 // copyEntries carries the live entries of a manifest as EXISTING and marks the removed ones DELETED, each with its own
 // sequence numbers.
-func (p *producer) copyEntries(ctx context.Context, m iceberg.ManifestFile, w *work, live, gone *rollingManifest) error {
-	for e, err := range wholeEntries(ctx, p.fs, m) {
+func (p *producer) copyEntries(ctx context.Context, fs iceio.IO, m iceberg.ManifestFile, w *work, live, gone *rollingManifest) error {
+	for e, err := range wholeEntries(ctx, fs, m) {
 		if err != nil {
 			return err
 		}
@@ -270,7 +269,7 @@ func (r *rollingManifest) write(entry func(*iceberg.ManifestWriter) error) error
 	if err := safely(func() error { return entry(r.w) }); err != nil {
 		return err
 	}
-	if int64(r.buf.Len()) >= r.p.targetSize() {
+	if int64(r.buf.Len()) >= r.p.merge.target {
 		return r.close()
 	}
 	return nil

@@ -58,6 +58,8 @@ type Change struct {
 	Upgrade    bool              // to format version 3 in the same commit
 	Summary    map[string]string // further entries of the snapshot summary
 	Now        time.Time
+	// Parallelism is how many manifests are read at once; 0 means 4.
+	Parallelism int
 }
 
 // Staged is a snapshot whose manifests and manifest list are written and that a catalog can commit.
@@ -83,7 +85,7 @@ func NewSnapshotID() int64 {
 //
 // The returned value lists what was written even when the error is not nil.
 func Stage(ctx context.Context, fs iceio.WriteFileIO, s *State, c Change) (*Staged, error) {
-	p := &producer{fs: fs, state: s, change: c, version: s.Metadata.Version(), commit: uuid.NewString(), staged: &Staged{}}
+	p := &producer{fs: fs, state: s, change: c, version: s.Metadata.Version(), commit: uuid.NewString(), staged: &Staged{}, merge: s.mergeRule()}
 	root, err := storage.TableRoot(s.Metadata.Location())
 	if err != nil {
 		return p.staged, err
@@ -115,6 +117,12 @@ type producer struct {
 	commit  string // unique part of the names of this attempt
 	count   int
 	staged  *Staged
+	merge   *mergeRule
+	counts  map[string]int // of manifests, for the summary, when some are written anew for their own sake
+}
+
+func (p *producer) parallelism() int {
+	return cmp.Or(max(p.change.Parallelism, 0), defaultParallelism)
 }
 
 // manifests returns the manifests of the new snapshot: data manifests as they are, delete manifests rewritten where an
@@ -134,6 +142,9 @@ func (p *producer) manifests(ctx context.Context) ([]iceberg.ManifestFile, error
 	}
 	if w.found != w.wanted {
 		return nil, fmt.Errorf("%d of %d entries: %w", w.found, w.wanted, ErrGone)
+	}
+	if len(p.change.Rewrite) > 0 {
+		p.counts = map[string]int{"manifests-created": len(out), "manifests-kept": len(w.carried), "manifests-replaced": len(p.state.Manifests) - len(w.carried)}
 	}
 	return append(out, w.carried...), nil
 }
@@ -170,11 +181,15 @@ func (p *producer) list(manifests []iceberg.ManifestFile) error {
 	return nil
 }
 
-// summary is that of the difference, with the totals that the change knows better.
+// summary is that of the difference, with the totals that the change knows better, and counts of manifests under the keys
+// that the reference gives them.
 func (p *producer) summary(parent *table.Snapshot) iceberg.Properties {
 	out := p.staged.Delta.summary(parent, p.change.Summary)
 	for key, n := range p.change.Totals {
 		out[key] = strconv.FormatInt(n+p.staged.Delta.totals()[key], 10)
+	}
+	for key, n := range p.counts {
+		out[key] = strconv.Itoa(n)
 	}
 	return out
 }

@@ -101,6 +101,9 @@ func (s *Survey) each(ctx context.Context, content iceberg.ManifestContent, entr
 			if err := storeFailed(ctx, found.Err); err != nil {
 				return fmt.Errorf("manifest %s: %w", storage.Shown(m.FilePath()), err)
 			}
+			if note := s.loader.noteFields(m); note != nil && found.Err == nil && len(found.Odd) == 0 {
+				note(found.Header)
+			}
 			if content == iceberg.ManifestContentData && (found.Err != nil || len(found.Odd) > 0) {
 				s.mu.Lock()
 				s.Complete = false

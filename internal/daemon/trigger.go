@@ -86,6 +86,8 @@ func measured(name string, m maintenance.Measures) float64 {
 		return float64(m.MostDeleteFilesPerDataFile)
 	case "min_puffin_files":
 		return float64(m.PuffinFiles)
+	case "min_delete_manifests":
+		return float64(m.DeleteManifests)
 	case "deleted_row_ratio":
 		return m.DeletedRowRatio
 	case "dead_puffin_ratio":

@@ -9,12 +9,12 @@ import (
 )
 
 func measures() maintenance.Measures {
-	return maintenance.Measures{DeleteFiles: 10, MostDeleteFilesPerDataFile: 4, PuffinFiles: 3, DeletedRowRatio: 0.25, DeadPuffinRatio: 0.5}
+	return maintenance.Measures{DeleteFiles: 10, MostDeleteFilesPerDataFile: 4, PuffinFiles: 3, DeleteManifests: 7, DeletedRowRatio: 0.25, DeadPuffinRatio: 0.5}
 }
 
 func TestEveryMeasureFiresWhenItIsReachedAndNotBelow(t *testing.T) {
 	t.Parallel()
-	values := map[string]float64{"min_delete_files": 10, "max_delete_files_per_data_file": 4, "min_puffin_files": 3, "deleted_row_ratio": 0.25, "dead_puffin_ratio": 0.5}
+	values := map[string]float64{"min_delete_files": 10, "max_delete_files_per_data_file": 4, "min_puffin_files": 3, "min_delete_manifests": 7, "deleted_row_ratio": 0.25, "dead_puffin_ratio": 0.5}
 	for _, name := range config.TriggerNames() {
 		value := values[name]
 		for least, want := range map[float64]bool{value: true, value * 0.99: true, value * 1.01: false} {

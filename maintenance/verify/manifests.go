@@ -3,14 +3,17 @@ package verify
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
+	"golang.org/x/sync/errgroup"
 )
 
 // entries are the delete entries of the manifests that came and went.
@@ -24,7 +27,7 @@ type entries struct {
 
 // entry is what is kept of an entry to compare it.
 type entry struct {
-	text       string // every field of the file
+	text       [sha256.Size]byte // of every field of the file: the text itself would be most of the memory
 	seq        int64
 	fileSeq    int64
 	snapshotID int64
@@ -34,15 +37,8 @@ type entry struct {
 // manifests reads the manifests that came and went and compares their entries, each once, field by field.
 func (c *checker) manifests(ctx context.Context) error {
 	c.found = entries{old: map[snapshot.FileID][]entry{}, added: map[snapshot.FileID]bool{}}
-	for _, m := range c.gone {
-		for e, err := range snapshot.WholeEntries(ctx, c.Old, m) {
-			if err == nil {
-				err = c.remember(e)
-			}
-			if err != nil {
-				return fmt.Errorf("manifest %s: %w", m.FilePath(), err)
-			}
-		}
+	if err := c.rememberOld(ctx); err != nil {
+		return err
 	}
 	for _, m := range c.came {
 		if err := c.manifest(ctx, m); err != nil {
@@ -98,16 +94,39 @@ func idText(id snapshot.FileID) string {
 
 func entryOf(e iceberg.ManifestEntry) (entry, error) {
 	text, err := snapshot.FileText(e.DataFile())
-	out := entry{text: text, seq: e.SequenceNum(), fileSeq: -1, snapshotID: e.SnapshotID(), equality: e.DataFile().ContentType() == iceberg.EntryContentEqDeletes}
+	out := entry{text: sha256.Sum256([]byte(text)), seq: e.SequenceNum(), fileSeq: -1, snapshotID: e.SnapshotID(), equality: e.DataFile().ContentType() == iceberg.EntryContentEqDeletes}
 	if n := e.FileSequenceNum(); n != nil {
 		out.fileSeq = *n
 	}
 	return out, err
 }
 
-func (c *checker) remember(e iceberg.ManifestEntry) error {
+// rememberOld reads the manifests that went.
+func (c *checker) rememberOld(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, c.Parallelism))
+	var mu sync.Mutex
+	for _, m := range c.gone {
+		g.Go(func() error {
+			for e, err := range snapshot.WholeEntries(ctx, c.Old, m) {
+				if err == nil {
+					err = c.remember(&mu, e)
+				}
+				if err != nil {
+					return fmt.Errorf("manifest %s: %w", m.FilePath(), err)
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (c *checker) remember(mu *sync.Mutex, e iceberg.ManifestEntry) error {
 	id := snapshot.IDOf(e.DataFile())
 	kept, err := entryOf(e)
+	mu.Lock()
+	defer mu.Unlock()
 	c.found.old[id] = append(c.found.old[id], kept)
 	c.found.oldSize++
 	return err

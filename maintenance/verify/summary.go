@@ -86,11 +86,21 @@ func (c *checker) summary() {
 			c.differ("C8", "%s is %q in the summary, want %d", key, got[key], counts[key])
 		}
 	}
+	for key, n := range c.manifestCounts() {
+		if v, ok := got[key]; ok && v != strconv.Itoa(n) {
+			c.differ("C8", "%s is %q in the summary, want %d", key, v, n)
+		}
+	}
 	totals := c.found.delta.totals()
 	for _, key := range slices.Sorted(maps.Keys(totals)) {
 		c.total(key, got[key], totals[key])
 	}
 	c.compared("C8", len(counts)+len(totals), "%d counts and %d totals of the summary are those of the manifests' difference", len(counts), len(totals))
+}
+
+// manifestCounts are the counts of manifests that a summary may have.
+func (c *checker) manifestCounts() map[string]int {
+	return map[string]int{"manifests-created": len(c.came), "manifests-kept": len(c.Now.Manifests) - len(c.came), "manifests-replaced": len(c.gone)}
 }
 
 // total compares a total with the parent's: carried forward by the difference, or left out when that is not possible.

@@ -56,6 +56,8 @@ type Input struct {
 	// Old reads the manifests that the commit took out of the list. They may come from a cache of what was read before the
 	// commit. New reads everything else, from storage.
 	Old, New iceio.IO
+	// Parallelism is how many manifests are read at once; at least 1.
+	Parallelism int
 }
 
 // Check is one invariant that was compared.

@@ -35,7 +35,7 @@ func report() *maintenance.Report {
 
 func TestDocuments(t *testing.T) {
 	plan := &maintenance.Plan{Table: "prod.sales.orders", Ref: "main", Action: maintenance.Compact, PlanID: "0123", Partitions: []maintenance.PartitionPlan{{Partition: "day=1"}},
-		Puffins: []maintenance.PuffinPlan{{Location: "s3://lake/x.puffin", Reason: "small"}}, DanglingDVs: []string{}, Skipped: []maintenance.Skip{}}
+		Puffins: []maintenance.PuffinPlan{{Location: "s3://lake/x.puffin", Reason: "small"}}, DanglingDVs: []string{}, Manifests: []maintenance.ManifestPlan{{SpecID: 1, Manifests: 120, Bytes: 1000000, After: 1}}, Skipped: []maintenance.Skip{}}
 	refused := errors.New("no")
 	for name, doc := range map[string]any{
 		"run":        NewRun(report(), nil),

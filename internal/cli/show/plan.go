@@ -38,6 +38,7 @@ func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, policy *document.Po
 	partitions(p, s, plan.Partitions)
 	puffins(p, s, plan.Puffins)
 	dangling(p, s, plan.DanglingDVs)
+	manifests(p, s, plan.Manifests)
 	skips(p, s, plan.Skipped)
 	forecast(p, s, plan.Forecast)
 	daemonWould(p, s, policy)
@@ -151,5 +152,16 @@ func dangling(p *page, s term.Style, files []string) {
 			return
 		}
 		p.printf("    %s\n", term.Safe(f))
+	}
+}
+
+// manifests says how many delete manifests become how few.
+func manifests(p *page, s term.Style, all []maintenance.ManifestPlan) {
+	var before, bytes, after int64
+	for _, m := range all {
+		before, bytes, after = before+int64(m.Manifests), bytes+m.Bytes, after+int64(m.After)
+	}
+	if before > 0 {
+		p.printf("\n  %s: %s of %s become %s at most\n", s.Bold("merge"), term.Plural(before, "delete manifest", "delete manifests"), term.Size(bytes), term.Count(after))
 	}
 }

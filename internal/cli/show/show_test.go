@@ -103,6 +103,7 @@ func plan() *maintenance.Plan {
 			{Location: "c", DeletionVectors: 1, Bytes: 2000, Reason: "small"}, {Location: "d", DeletionVectors: 1, Bytes: 2000, Reason: "dangling"},
 		},
 		DanglingDVs: []string{"s3://lake/gone/1", "s3://lake/gone/2", "s3://lake/gone/3", "s3://lake/gone/4"}, Skipped: skipped()[:3],
+		Manifests: []maintenance.ManifestPlan{{Manifests: 1200, Bytes: 10 << 20, After: 2}, {SpecID: 1, Manifests: 100, Bytes: 1 << 20, After: 1}},
 		Forecast: maintenance.Forecast{
 			Before: maintenance.Reading{DeleteEntries: 1240, Requests: 48_000, Bytes: 3 << 30, StoredBytes: 3 << 20}, After: maintenance.Reading{DeleteEntries: 141, Requests: 141, Bytes: 2 << 20, StoredBytes: 2 << 20},
 		},

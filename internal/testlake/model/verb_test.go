@@ -98,6 +98,10 @@ func (a *attempt) note() {
 		noted["runs that failed"]++
 	case a.report.Committed:
 		noted["commits"]++
+		if before, after := a.report.Before, a.report.After; before.DeleteManifests > after.DeleteManifests && before.DeletionVectors == after.DeletionVectors &&
+			before.PositionDeleteFiles == after.PositionDeleteFiles && len(a.report.Puffins) == 0 {
+			noted["commits that merged manifests alone"]++
+		}
 	}
 	if a.report != nil && len(a.report.Dropped) > 0 {
 		noted["commits that left data files out"]++

@@ -69,7 +69,7 @@ type world struct {
 func newWorld(t require.TestingT) *world {
 	w := &world{t: t, branches: map[string]*branch{"main": {files: map[string]*file{}}}, use: "main", old: map[int64]*branch{}, specs: map[string]int{"region": 0}, noted: map[string]int{}}
 	spec := iceberg.NewPartitionSpec(regionField())
-	w.lake = forge.New(t, forge.Options{Spec: &spec})
+	w.lake = forge.New(t, forge.Options{Spec: &spec, Properties: iceberg.Properties{"commit.manifest.min-count-to-merge": "4"}})
 	w.lake.OnCommit(w.committed)
 	return w
 }
