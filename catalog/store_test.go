@@ -13,6 +13,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/cloudserver"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/restcatalog"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/s3server"
 	"github.com/dvcompactor/dvcompactor/maintenance"
@@ -33,6 +34,8 @@ var farAway = map[string]func(*testing.T) *far{
 	"SQLite with a storage mapping":          mappedS3,
 	"REST with s3 properties for each table": vendedS3,
 	"SQLite and memory":                      mappedMemory,
+	"SQLite and Google Cloud Storage":        mappedGCS,
+	"SQLite and Azure":                       mappedAzure,
 }
 
 const (
@@ -49,12 +52,23 @@ func mappedMemory(t *testing.T) *far {
 	return &far{catalog: mapped(t, "mem://"), clientMetadata: true}
 }
 
-// mapped makes db.t through the store that the catalog gives to a table which is there already: memory has no other way.
-func mapped(t *testing.T, mountURL string) catalog.Closer {
+func mappedGCS(t *testing.T) *far {
+	return &far{catalog: mapped(t, "gs://lake?anonymous=true&endpoint="+cloudserver.NewGCS(t).URL), clientMetadata: true}
+}
+
+func mappedAzure(t *testing.T) *far {
+	server := cloudserver.NewAzure(t)
+	return &far{catalog: mappedWith(t, server.MountURL("lake"), server.Properties()), clientMetadata: true}
+}
+
+func mapped(t *testing.T, mountURL string) catalog.Closer { return mappedWith(t, mountURL, nil) }
+
+// mappedWith makes db.t through the store that the catalog gives to a table which is there already: memory has no other way.
+func mappedWith(t *testing.T, mountURL string, properties map[string]string) catalog.Closer {
 	l := sqliteLab(t)
 	l.create(t, nil, "db", "seed")
 	c := opener(catalog.Options{
-		Name: catalogName, Type: "sql", URI: "sqlite://" + l.dir + "/catalog.db", Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: mountURL}},
+		Name: catalogName, Type: "sql", URI: "sqlite://" + l.dir + "/catalog.db", Mounts: []storage.Mount{{Prefix: "s3://lake/", URL: mountURL}}, Properties: properties,
 	})(t)
 	first := farTable + "/metadata/00000-a.metadata.json"
 	require.NoError(t, load(t, c, "db", "seed").Store.WriteFile(t.Context(), first, testlake.NewMetadata(t, farTable, nil)))

@@ -89,6 +89,7 @@ func TestRedact(t *testing.T) {
 		`dial "https://u:p@h/": refused`:    `dial "https://u:xxxxx@h/": refused`,
 		"a://u:p@h and b://v:q@i":           "a://u:xxxxx@h and b://v:xxxxx@i",
 		"sqlite:///dir/c.db":                "sqlite:///dir/c.db",
+		"abfss://c@a.dfs.host/k?sig=s":      "abfss://c@a.dfs.host/k?sig=xxxxx", // c is a container
 	} {
 		if got := Redact(in); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", in, got, want)

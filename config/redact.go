@@ -23,9 +23,23 @@ func Redact(text string) string {
 		if end < 0 {
 			end = len(rest)
 		}
-		out.WriteString(redactAfterScheme(rest[:end]))
+		if namesContainer(out.String()) {
+			out.WriteString(redactParameters(rest[:end]))
+		} else {
+			out.WriteString(redactAfterScheme(rest[:end]))
+		}
 		text = rest[end:]
 	}
+}
+
+// namesContainer tells whether text ends with a scheme in which a container, and no user, is before the @.
+func namesContainer(text string) bool {
+	for _, scheme := range []string{"abfs", "abfss", "wasb", "wasbs"} {
+		if strings.HasSuffix(text, scheme+"://") {
+			return true
+		}
+	}
+	return false
 }
 
 // redactAfterScheme masks the part of a URL after "://". It does not parse it, so that a password with a character that

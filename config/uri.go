@@ -121,10 +121,16 @@ func checkStorageURL(raw string) string {
 			return "must name a bucket: s3://bucket?region=eu-west-1"
 		}
 	case "mem":
-	case "gs", "azblob":
-		return "is a kind of store that this build does not have; use file, mem or s3"
+	case "gs":
+		if u.Host == "" {
+			return "must name a bucket: gs://bucket"
+		}
+	case "azblob":
+		if u.Host == "" {
+			return "must name a container: azblob://container?storage_account=name"
+		}
 	default:
-		return "must start with file:///, s3:// or mem://"
+		return "must start with file:///, s3://, gs://, azblob:// or mem://"
 	}
 	return ""
 }

@@ -8,7 +8,7 @@
 //  1. The longest matching [Mount] prefix wins; the rest of the location is the key.
 //  2. file:///p, file://localhost/p, file:/p and /p are local files.
 //  3. For another scheme://authority/key the store comes from [Options].Fallback, then from [Options].Openers and
-//     [Options].Properties. s3, s3a and s3n are known without an opener.
+//     [Options].Properties. s3, s3a and s3n, gs, and abfs, abfss, wasb and wasbs are known without an opener.
 //
 // What a table's metadata names is not trusted: [Store.ForTable] gives the store that such locations are for,
 // [TableRoot] and [WriteDir] say where a table's files may be written.
@@ -24,7 +24,8 @@
 //
 // # Stores
 //
-// All stores are gocloud buckets. S3 buckets give access to their client, which is used directly where the bucket would
+// All stores are gocloud buckets. Those on Google Cloud Storage and Azure have drivers of our own, which the build tags
+// nogcs and noazure leave out. S3 buckets give access to their client, which is used directly where the bucket would
 // send more requests than needed or change the key (the portable layer escapes control characters and "../"). A bucket
 // that hides the client is used through the portable interface only.
 //

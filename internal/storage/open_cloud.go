@@ -10,10 +10,9 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 )
 
-// Schemes of locations. Those of one store mean the same.
 const (
 	schemeGS     = "gs"
-	schemeAzblob = "azblob" // only in the URL of a mount
+	schemeAzblob = "azblob" // of the URL of a mount, not of locations
 )
 
 // isAzure tells whether the locations of a scheme are on Azure.

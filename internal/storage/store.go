@@ -22,8 +22,8 @@ type Mount struct {
 	// Prefix is the start of the locations, for instance "s3://lake/". A missing last slash is added, so that
 	// "s3://lake" does not match "s3://lake2/x".
 	Prefix string
-	// URL is a gocloud URL: "file:///dir", "mem://", "s3://bucket?endpoint=...&s3ForcePathStyle=true&region=...", or
-	// any scheme of Options.Openers. A path or a "prefix" parameter of a cloud URL is put before every key.
+	// URL is a gocloud URL: "file:///dir", "mem://", "s3://bucket?endpoint=...&s3ForcePathStyle=true&region=...",
+	// "gs://bucket", "azblob://container?storage_account=...", or any scheme of Options.Openers. A path or a "prefix" parameter of a cloud URL is put before every key.
 	URL string
 }
 
@@ -31,13 +31,14 @@ type Mount struct {
 // locations it is scheme://authority. properties are those of the table's FileIO, for instance s3.endpoint.
 type OpenBucketFunc func(ctx context.Context, u *url.URL, properties map[string]string) (*blob.Bucket, error)
 
-// Options configures [Open]. The zero value reads and writes local files, and S3 with the default credentials of the
-// AWS SDK.
+// Options configures [Open]. The zero value reads and writes local files, and cloud stores with the default
+// credentials of the environment.
 type Options struct {
 	// Mounts map location prefixes to stores. The longest matching prefix wins.
 	Mounts []Mount
 	// Properties are FileIO properties (s3.endpoint, s3.region, s3.access-key-id, s3.secret-access-key,
-	// s3.session-token, ...) for cloud locations without a mount.
+	// s3.session-token, gcs.oauth2.token, adls.sas-token.ACCOUNT, ...) for cloud locations without a mount, and for the
+	// credentials of mounts on Google Cloud Storage and Azure.
 	Properties map[string]string
 	// Fallback is asked for the bucket of a cloud location when no mount matches, for instance for the bucket with the
 	// credentials that a REST catalog vends. It may return nil to leave the location to Openers. It is called for every
@@ -46,7 +47,7 @@ type Options struct {
 	// Renewal, if set, is called before every operation and returns what replaces the credentials that are in use at
 	// that moment. When the store no longer takes them, that is called, and if it succeeds the request is repeated once.
 	Renewal func() func(context.Context) error
-	// Openers adds URL schemes, or replaces the built-in s3, s3a and s3n.
+	// Openers adds URL schemes, or replaces the built-in ones.
 	Openers map[string]OpenBucketFunc
 	// Retry bounds the repetition of failed requests.
 	Retry RetryOptions

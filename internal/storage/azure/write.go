@@ -33,8 +33,8 @@ func (b *bucket) NewTypedWriter(ctx context.Context, key, contentType string, op
 	}
 	w := &writer{ctx: ctx, client: b.client.NewBlockBlobClient(key), headers: &azblob.HTTPHeaders{BlobContentType: &contentType}}
 	if opts.IfNotExist {
-		any := azcore.ETagAny
-		w.conditions = &azblob.AccessConditions{ModifiedAccessConditions: &azblob.ModifiedAccessConditions{IfNoneMatch: &any}}
+		absent := azcore.ETagAny
+		w.conditions = &azblob.AccessConditions{ModifiedAccessConditions: &azblob.ModifiedAccessConditions{IfNoneMatch: &absent}}
 	}
 	return w, nil
 }

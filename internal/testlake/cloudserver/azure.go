@@ -39,6 +39,11 @@ func (a *Azure) Properties() map[string]string {
 	return p
 }
 
+// MountURL returns the URL of a container for a storage mount; its credentials are Properties'.
+func (a *Azure) MountURL(container string) string {
+	return "azblob://" + container + "?protocol=http&localemu=true&storage_account=" + account + "&domain=" + strings.TrimPrefix(a.URL, "http://")
+}
+
 // Refuse answers a request like Azure.
 func (*Azure) Refuse(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
