@@ -160,10 +160,11 @@ func TestASharedPositionDeleteFileStaysUntilItsLastDataFileIsCovered(t *testing.
 			s.upgrade()
 			s.cannotBeRead = true
 		}, "delete-unreadable", true},
-		"a format that is not read": {func(s *sharing) {
+		"an ORC file that is not there": {func(s *sharing) {
 			s.upgrade()
 			s.list(s.positionEntry(iceberg.OrcFile, nil), iceberg.ManifestContentDeletes)
-		}, "format-unreadable", true},
+			s.cannotBeRead = true
+		}, "delete-unreadable", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

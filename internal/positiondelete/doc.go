@@ -6,6 +6,6 @@
 // records, repeated records and an additional column row. What cannot be read exactly is an error with a name, and
 // never a guess: a null path or position, a missing column, a column of another type.
 //
-// Files are read in Parquet and in Avro. What is written is Parquet, has the two columns with their field ids, and records
-// sorted by path and position.
+// Files are read in Parquet, Avro and ORC. What is written is Parquet, has the two columns with their field ids, and
+// records sorted by path and position.
 package positiondelete

@@ -32,11 +32,24 @@ func javaShapes() map[string]func(i int64) int64 {
 			}
 			return i * 37 % 1000
 		},
+		"fall": func(i int64) int64 { return 10_000_000 - i*i },
+		"rare": func(i int64) int64 {
+			if i%500 == 400 {
+				return 1 << 30
+			}
+			return i * 37 % 1000
+		},
+		"below": func(i int64) int64 {
+			if i%100 == 99 {
+				return 1 << 40
+			}
+			return i*37%1000 - 5000
+		},
 		"wide": func(i int64) int64 { return int64(uint64(i) * 0x9E3779B97F4A7C15 >> 1) },
 	}
 }
 
-// javaRecords returns the records of a file by its name.
+// javaRecords returns the records of a file by its name: those without nulls, and how many there are in all.
 func javaRecords(t *testing.T, name string) (want map[string][]int64, records int64) {
 	var shape string
 	var files int64
@@ -46,6 +59,9 @@ func javaRecords(t *testing.T, name string) (want map[string][]int64, records in
 	require.NotNil(t, position, name)
 	want = map[string][]int64{}
 	for i := range records {
+		if strings.Contains(name, "-nulls.") && (i < 200 && i%7 == 3 || i >= 1500 && i < 1600) {
+			continue
+		}
 		path := fmt.Sprintf("s3://lake/t/data/%d.parquet", i*files/records)
 		want[path] = append(want[path], position(i))
 	}
@@ -61,8 +77,12 @@ func TestFilesOfTheReferenceAreRead(t *testing.T) {
 		t.Run(filepath.Base(location), func(t *testing.T) {
 			t.Parallel()
 			want, records := javaRecords(t, filepath.Base(location))
-			got, err := readFile(t, location, records)
+			got, nulls, err := readFile(t, location, records)
 			require.NoError(t, err)
+			for _, positions := range want {
+				records -= int64(len(positions))
+			}
+			assert.Equal(t, records, nulls)
 			if assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))) {
 				for path := range want {
 					assert.Equal(t, want[path], got[path], path)
@@ -77,23 +97,24 @@ func TestFilesOfALakeOfTheReferenceAreRead(t *testing.T) {
 	a, b := "s3://lake/t/data/a.parquet", "s3://lake/t/data/b.parquet"
 	for name, want := range map[string]map[string][]int64{
 		"d.avro": {a: {1, 2}, b: {3}},
+		"d.orc":  {a: {5}, b: {6, 7}},
 	} {
-		got, err := readFile(t, filepath.Join(testlake.Root(t), "testdata/fixtures/v2-avro-orc-deletes/t/data", name), 3)
+		got, _, err := readFile(t, filepath.Join(testlake.Root(t), "testdata/fixtures/v2-avro-orc-deletes/t/data", name), 3)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, name)
 	}
 }
 
-// readFile collects what Read visits of a file, whose name ends with its format.
-func readFile(t *testing.T, location string, records int64) (map[string][]int64, error) {
+// readFile collects what Read visits of a file, whose name ends with its format, and counts its nulls.
+func readFile(t *testing.T, location string, records int64) (got map[string][]int64, nulls int64, err error) {
 	data, err := os.ReadFile(location)
 	require.NoError(t, err)
-	got := map[string][]int64{}
+	got = map[string][]int64{}
 	format := iceberg.FileFormat(strings.ToUpper(strings.TrimPrefix(filepath.Ext(location), ".")))
-	f := positiondelete.File{Location: location, Source: &object{data: data}, Format: format, Size: int64(len(data)), Records: records}
+	f := positiondelete.File{Location: location, Source: &object{data: data}, Format: format, Size: int64(len(data)), Records: records, Nulls: func(n int64) { nulls += n }}
 	err = positiondelete.Read(t.Context(), f, func(path []byte, positions []int64) error {
 		got[string(path)] = append(got[string(path)], positions...)
 		return nil
 	})
-	return got, err
+	return got, nulls, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/dvcompactor/dvcompactor/internal/objectfile"
+	"github.com/dvcompactor/dvcompactor/internal/orcfile"
 	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
 )
 
@@ -46,7 +47,7 @@ type Visit func(path []byte, positions []int64) error
 
 // Readable says whether [Read] knows the format of a position delete file.
 func Readable(format iceberg.FileFormat) bool {
-	return format == iceberg.ParquetFile || format == iceberg.AvroFile
+	return format == iceberg.ParquetFile || format == iceberg.AvroFile || format == iceberg.OrcFile
 }
 
 // Read passes every record of a position delete file to visit. An error of the file itself is an [*Error]; an error of
@@ -79,16 +80,22 @@ func Read(ctx context.Context, f File, visit Visit) error {
 
 // ends returns how files of the format end, nil when they are read from their start.
 func (f File) ends() func([]byte) bool {
-	if f.Format == iceberg.AvroFile {
+	switch f.Format {
+	case iceberg.AvroFile:
 		return nil
+	case iceberg.OrcFile:
+		return orcfile.Ends
 	}
 	return parquetfile.Ends
 }
 
 // decode passes the records of the file that r reads to visit, whose first error ends it.
 func (f File) decode(ctx context.Context, r *objectfile.Reader, visit Visit) error {
-	if f.Format == iceberg.AvroFile {
+	switch f.Format {
+	case iceberg.AvroFile:
 		return readAvro(r, f, visit)
+	case iceberg.OrcFile:
+		return readORC(r, f, visit)
 	}
 	return parquetfile.Decode(r, func(pf *file.Reader) error { return readParquet(ctx, pf, r.Size(), f, visit) })
 }

@@ -23,8 +23,9 @@ import org.apache.iceberg.orc.ORC;
 import org.apache.iceberg.types.Types;
 
 /**
- * Writes position delete files in Avro and ORC with the Java library: {@code DeleteFiles FOLDER}. The name of a file is
- * SHAPE-RECORDS-FILES-WHAT, from which the test that reads them knows its records.
+ * Writes position delete files in Avro and ORC with the Java library: {@code DeleteFiles FOLDER}. The name of a file in
+ * FOLDER/java is SHAPE-RECORDS-FILES-WHAT, from which the test that reads it knows its records. What is not read is in
+ * FOLDER/refused.
  */
 public final class DeleteFiles {
   private static final Types.StructType ROW = Types.StructType.of(
@@ -40,7 +41,8 @@ public final class DeleteFiles {
 
   public static void main(String[] args) throws IOException {
     DeleteFiles d = new DeleteFiles(new File(args[0]));
-    d.folder.mkdirs();
+    new File(d.folder, "java").mkdirs();
+    new File(d.folder, "refused").mkdirs();
     d.avro();
     d.orc();
   }
@@ -51,11 +53,12 @@ public final class DeleteFiles {
     }
     write(FileFormat.AVRO, "wide-6000-40-blocks");
     writeRows(FileFormat.AVRO, "run-100-2-row");
+    writeNulls(FileFormat.AVRO, "run-2000-3-nulls");
     write(FileFormat.AVRO, "run-0-1-empty");
   }
 
   private void orc() throws IOException {
-    for (String shape : new String[] {"run", "steps", "repeats", "down", "noise", "outliers", "wide"}) {
+    for (String shape : new String[] {"run", "steps", "repeats", "down", "noise", "outliers", "wide", "fall", "rare", "below"}) {
       write(FileFormat.ORC, shape + "-3000-3-shape");
     }
     for (String codec : new String[] {"none", "zlib", "snappy", "lz4", "zstd", "lzo"}) {
@@ -65,7 +68,10 @@ public final class DeleteFiles {
     write(FileFormat.ORC, "noise-8000-7-chunks", "write.delete.orc.block-size-bytes", "65536", "orc.compress.size", "4096");
     write(FileFormat.ORC, "steps-3000-700-dictionary", "orc.dictionary.key.threshold", "1");
     write(FileFormat.ORC, "steps-3000-700-direct", "orc.dictionary.key.threshold", "0");
-    write(FileFormat.ORC, "steps-3000-3-old", "orc.write.format", "0.11");
+    for (String shape : new String[] {"steps", "noise", "outliers"}) {
+      write(FileFormat.ORC, shape + "-1000-3-old", "orc.write.format", "0.11");
+    }
+    writeNulls(FileFormat.ORC, "run-2000-3-nulls");
     writeRows(FileFormat.ORC, "run-100-2-row");
     write(FileFormat.ORC, "run-0-1-empty");
   }
@@ -79,13 +85,17 @@ public final class DeleteFiles {
       case "down" -> i -> 1_000_000 - 5 * i;
       case "noise" -> i -> (i * 2654435761L) & ((1L << 40) - 1);
       case "outliers" -> i -> i % 100 == 99 ? (1L << 40) + i : (i * 37) % 1000;
+      case "fall" -> i -> 10_000_000 - i * i;
+      case "rare" -> i -> i % 500 == 400 ? 1L << 30 : (i * 37) % 1000;
+      case "below" -> i -> i % 100 == 99 ? 1L << 40 : (i * 37) % 1000 - 5000;
       case "wide" -> i -> (i * 0x9E3779B97F4A7C15L) >>> 1;
       default -> throw new IllegalArgumentException(shape);
     };
   }
 
   private OutputFile file(FileFormat format, String name) {
-    return Files.localOutput(new File(folder, name + "." + format.name().toLowerCase()));
+    String below = name.endsWith("-lzo") ? "refused" : "java";
+    return Files.localOutput(new File(new File(folder, below), name + "." + format.name().toLowerCase()));
   }
 
   private void write(FileFormat format, String name, String... settings) throws IOException {
@@ -110,12 +120,28 @@ public final class DeleteFiles {
   /** The same with the deleted rows, which the delete writers have given up. */
   private void writeRows(FileFormat format, String name) throws IOException {
     Schema schema = new Schema(MetadataColumns.DELETE_FILE_PATH, MetadataColumns.DELETE_FILE_POS, Types.NestedField.optional(2147483544, "row", ROW));
-    FileAppender<Record> w = format == FileFormat.AVRO
-        ? Avro.write(file(format, name)).schema(schema).createWriterFunc(DataWriter::create).overwrite().build()
-        : ORC.write(file(format, name)).schema(schema).createWriterFunc(GenericOrcWriter::buildWriter).overwrite().build();
-    try (w) {
+    try (FileAppender<Record> w = appender(format, name, schema)) {
       each(name, (path, pos) -> w.add(GenericRecord.create(schema).copy(Map.of("file_path", path, "pos", pos, "row", row(pos)))));
     }
+  }
+
+  /** With records of nulls between the others: some that alternate with others, and many in a row. */
+  private void writeNulls(FileFormat format, String name) throws IOException {
+    Schema schema = new Schema(MetadataColumns.DELETE_FILE_PATH.asOptional(), MetadataColumns.DELETE_FILE_POS.asOptional());
+    try (FileAppender<Record> w = appender(format, name, schema)) {
+      each(name, (path, pos) -> {
+        Record r = GenericRecord.create(schema);
+        r.setField("file_path", pos < 200 && pos % 7 == 3 ? null : path);
+        r.setField("pos", pos >= 1500 && pos < 1600 ? null : pos);
+        w.add(r);
+      });
+    }
+  }
+
+  private FileAppender<Record> appender(FileFormat format, String name, Schema schema) throws IOException {
+    return format == FileFormat.AVRO
+        ? Avro.write(file(format, name)).schema(schema).createWriterFunc(DataWriter::create).overwrite().build()
+        : ORC.write(file(format, name)).schema(schema).createWriterFunc(GenericOrcWriter::buildWriter).overwrite().build();
   }
 
   private interface Each {

@@ -146,8 +146,6 @@ func known(f testlake.ForeignTable, name string) []string {
 		return []string{"file-size", "path-near-miss"}
 	case "iceberg_v2_delete_pos_and_multi_eq_ids":
 		return []string{"delete-aged", "path-near-miss"}
-	case "iceberg_v2_positional_not_all_data_files_have_delete_files_orc":
-		return []string{} // its position delete files are ORC, which is not read
 	}
 	if f.MatchNothing > 0 {
 		return []string{"path-near-miss"}

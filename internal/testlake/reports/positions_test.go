@@ -215,7 +215,7 @@ func TestDeleteFilesThatCannotBeReadExactlyStayWithEverythingTheyMayApplyTo(t *t
 			return all[:len(all)/2]
 		}, "delete-unreadable"},
 		"empty":                        {iceberg.ParquetFile, func(iceberg.DataFile) []byte { return nil }, "delete-unreadable"},
-		"an ORC file":                  {iceberg.OrcFile, func(iceberg.DataFile) []byte { return []byte("ORC") }, "format-unreadable"},
+		"an ORC file that ends early":  {iceberg.OrcFile, func(iceberg.DataFile) []byte { return []byte("ORC") }, "delete-unreadable"},
 		"an Avro file that ends early": {iceberg.AvroFile, func(iceberg.DataFile) []byte { return []byte("Obj\x01") }, "delete-unreadable"},
 	} {
 		t.Run(name, func(t *testing.T) {

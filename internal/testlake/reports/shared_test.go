@@ -53,7 +53,7 @@ func TestASharedDeleteFileStaysUntilItsLastDataFileIsCovered(t *testing.T) {
 			l.append(again)
 			l.deletePositions(again, map[string][]int64{f.FilePath(): {4}})
 		}, nil},
-		"an ORC file about it": {"format-unreadable", func(l *lab, f iceberg.DataFile) {
+		"a damaged ORC file about it": {"delete-unreadable", func(l *lab, f iceberg.DataFile) {
 			l.delete(l.DeleteBytes(0, f.Partition(), iceberg.OrcFile, 1, []byte("ORC")).ReferencedDataFile(f.FilePath()).Build())
 		}, func(l *lab, f iceberg.DataFile) {
 			l.Commit(forge.Change{Remove: func(d iceberg.DataFile) bool { return d.FileFormat() == iceberg.OrcFile }})
