@@ -82,8 +82,8 @@ func lostRace(err error) bool {
 // Options describe one catalog.
 type Options struct {
 	Name      string
-	Type      string // "sql" or "rest"
-	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., mysql://..., https://...
+	Type      string // "sql", "rest" or "glue"
+	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., mysql://..., https://...; for glue an endpoint, or empty for that of the region
 	Warehouse string
 
 	// REST only.
@@ -126,6 +126,11 @@ func Open(ctx context.Context, o Options) (Closer, error) {
 		return openSQL(ctx, o)
 	case "rest":
 		return openREST(ctx, o)
+	case "glue":
+		return openGlue(ctx, o)
+	case "hadoop":
+		return nil, fmt.Errorf("catalog %s: a hadoop catalog has no compare-and-swap: of two writers that rename to the same version both may succeed; "+
+			"register its tables in another catalog", o.Name)
 	}
-	return nil, fmt.Errorf("catalog %s: type %q is not one of sql, rest", o.Name, o.Type)
+	return nil, fmt.Errorf("catalog %s: type %q is not one of sql, rest, glue", o.Name, o.Type)
 }

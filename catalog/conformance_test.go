@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -110,6 +111,10 @@ func twoCommitters(t *testing.T, l *lab) {
 }
 
 func lists(t *testing.T, l *lab) {
+	if l.flat {
+		listsFlat(t, l)
+		return
+	}
 	for _, identifier := range [][]string{{"a", "t"}, {"a", "u"}, {"a", "v"}, {"a", "b", "t"}, {"a", "b", "c", "t"}, {"ab", "t"}, {"z", "y", "t"}} {
 		l.create(t, nil, identifier...)
 	}
@@ -133,11 +138,31 @@ func lists(t *testing.T, l *lab) {
 	assert.Equal(t, "lake.a.b.c.t", load(t, c, "a", "b", "c", "t").Name())
 }
 
+// listsFlat is lists for a catalog whose namespaces have one level.
+func listsFlat(t *testing.T, l *lab) {
+	for _, identifier := range [][]string{{"a", "t"}, {"a", "u"}, {"ab", "t"}} {
+		l.create(t, nil, identifier...)
+	}
+	l.view(t, []string{"a", "looks"})
+	c := l.open(t)
+	for want, namespace := range map[string][]string{"[[a t] [a u] [ab t]]": nil, "[[a t] [a u]]": {"a"}, "[[ab t]]": {"ab"}, "[]": {"b"}} {
+		out, err := c.List(t.Context(), namespace)
+		require.NoError(t, err)
+		slices.SortFunc(out, slices.Compare)
+		assert.Equal(t, want, fmt.Sprint(out))
+	}
+	_, err := c.Load(t.Context(), []string{"a", "looks"})
+	assert.ErrorIs(t, err, catalog.ErrNotFound)
+}
+
 func oddNames(t *testing.T, l *lab) {
 	c := l.open(t)
 	for _, identifier := range [][]string{
 		{"d b", "t'1"}, {"ünï%41", "t?#&"}, {"db", "a/b"}, {"db", "a/../b"}, {"db", "50%"}, {"db", "%2F"}, {"db", "x.y"}, {"db", "表 1"}, {"n 1", "n/2", "t+u"},
 	} {
+		if l.flat && len(identifier) > 2 {
+			continue
+		}
 		l.create(t, nil, identifier...)
 		found, err := c.List(t.Context(), identifier[:1])
 		require.NoError(t, err)

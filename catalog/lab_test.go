@@ -20,6 +20,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/mariadb"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/moto"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/restcatalog"
 	"github.com/google/uuid"
@@ -41,6 +42,8 @@ type lab struct {
 	server stopper        // of a catalog on a database server
 	proxy  *dbproxy.Proxy // between the catalog and its server
 	rest   *restcatalog.Server
+	glue   *moto.Glue
+	flat   bool           // namespaces have one level
 	keys   *keyring       // of a lab whose tables are on S3
 	remote *storage.Store // and a way to their files past the catalog
 	root   string         // where they are, if not below remoteRoot
@@ -62,6 +65,7 @@ var kinds = map[string]func(t *testing.T) func(t *testing.T) *lab{
 	"postgres":                    postgresLabs,
 	"mysql":                       mysqlLabs(),
 	"mysql that neither commits by itself nor minds what it cuts off": mysqlLabs("--autocommit=0", "--sql-mode="),
+	"glue": glueLabs,
 	"rest": func(*testing.T) func(*testing.T) *lab { return restLab },
 }
 

@@ -20,6 +20,7 @@ var situations = []situation{
 		"SQLite":     one(conflict, somebodyElse("audit")),
 		"PostgreSQL": one(conflict, somebodyElse("audit")),
 		"MySQL":      one(conflict, somebodyElse("audit")),
+		"Glue":       one(conflict, somebodyElse("audit")),
 		"REST":       one(refused, somebodyElse("audit")),
 	}},
 	everywhere("the table was dropped", refused, dropped),
@@ -27,39 +28,48 @@ var situations = []situation{
 	{"the catalog is not there: connections are refused", map[string]cell{
 		"PostgreSQL": one(conflict, proxyStopped),
 		"MySQL":      one(conflict, proxyStopped),
+		"Glue":       one(conflict, glueStopped),
 		"REST":       one(conflict, restStopped),
 	}},
 	{"the connection breaks before it is done", map[string]cell{
 		"PostgreSQL": one(unknown, cutting(dbproxy.BeforeApply)),
 		"MySQL":      one(unknown, cutting(dbproxy.BeforeApply)),
+		"Glue":       one(unknown, breakingGlue(restcatalog.HangUp)),
 		"REST":       one(unknown, breaking(restcatalog.HangUp)),
 	}},
 	{"the connection breaks after it is done: the reply is lost", map[string]cell{
 		"PostgreSQL": happened(one(unknown, cutting(dbproxy.AfterApply))),
 		"MySQL":      happened(one(unknown, cutting(dbproxy.AfterApply))),
+		"Glue":       happened(one(unknown, breakingGlue(restcatalog.Done(restcatalog.HangUp)))),
 		"REST":       happened(one(unknown, breaking(restcatalog.Done(restcatalog.HangUp)))),
 	}},
 	{"no reply comes in time", map[string]cell{
 		"PostgreSQL": impatient(one(unknown, rowLocked)),
 		"MySQL":      parameter("innodb_lock_wait_timeout", "3600", impatient(one(unknown, mysqlRowLocked))),
+		"Glue":       impatient(one(unknown, breakingGlue(restcatalog.Stall))),
 		"REST":       impatient(one(unknown, breaking(restcatalog.Stall))),
 	}},
 	{"no reply comes in time, although it is done", map[string]cell{
+		"Glue": impatient(happened(one(unknown, breakingGlue(restcatalog.Done(restcatalog.Stall))))),
 		"REST": impatient(happened(one(unknown, breaking(restcatalog.Done(restcatalog.Stall))))),
 	}},
 	{"the server says 500, 502, 503 or 504 and has done nothing", map[string]cell{
+		"Glue": several(unknown, glueFails(asItIs)),
 		"REST": several(unknown, serverErrors(func(f restcatalog.Fault) restcatalog.Fault { return f })),
 	}},
 	{"the server says 500, 502, 503 or 504 after it is done", map[string]cell{
+		"Glue": happened(several(unknown, glueFails(restcatalog.Done))),
 		"REST": happened(several(unknown, serverErrors(restcatalog.Done))),
 	}},
 	{"the server says 409 to a copy of a commit that is done, which a proxy sent again", map[string]cell{
 		"REST": happened(one(conflict, breaking(restcatalog.Done(restcatalog.Status(http.StatusConflict))))),
 	}},
 	{"the server says 429: too many requests", map[string]cell{
+		"Glue": several(conflict, glueSays("ThrottlingException", "TooManyRequestsException")),
 		"REST": one(conflict, breaking(restcatalog.Later(http.StatusTooManyRequests, "1"))),
 	}},
 	{"the server says 400, 403 or 422", map[string]cell{
+		"Glue": several(refused, glueSays("AccessDeniedException", "InvalidInputException", "ExpiredTokenException")),
 		"REST": several(refused, map[string]arrangement{
 			"400": breaking(restcatalog.Status(400)), "403": breaking(restcatalog.Status(403)), "422": breaking(restcatalog.Status(422)),
 		}),
@@ -68,6 +78,7 @@ var situations = []situation{
 		"REST": one(conflict, breaking(restcatalog.Body(400, `{"error": {"message": "Requirement failed: branch main has changed", "type": "ValidationException", "code": 400}}`))),
 	}},
 	{"the reply makes no sense, or is about something else", map[string]cell{
+		"Glue": several(unknown, map[string]arrangement{"garbage": breakingGlue(restcatalog.Body(200, "<html>welcome</html>")), "a redirect": breakingGlue(restcatalog.Redirect)}),
 		"REST": several(unknown, map[string]arrangement{
 			"garbage": breaking(restcatalog.Body(200, "<html>welcome</html>")), "nothing": breaking(restcatalog.Body(200, "")),
 			"an empty document": breaking(restcatalog.Body(200, "{}")), "a redirect": breaking(restcatalog.Redirect),

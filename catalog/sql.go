@@ -23,11 +23,10 @@ import (
 // It is our own instead of iceberg-go's because that one finds its file IO by scheme in a registry of the whole
 // process, writes local files without fsync, and does not tell a failure before the UPDATE from one in it.
 type sqlCatalog struct {
-	name    string
+	pointed
 	db      *sql.DB
 	dialect dialect
-	typed   bool // the schema has the column iceberg_type (version V1)
-	store   *storage.Store
+	typed   bool          // the schema has the column iceberg_type (version V1)
 	timeout time.Duration // of one statement
 }
 
@@ -53,7 +52,8 @@ func openSQL(ctx context.Context, o Options) (Closer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	c := &sqlCatalog{name: o.Name, db: db, dialect: d, store: store, timeout: timeout}
+	c := &sqlCatalog{pointed: pointed{name: o.Name, store: store}, db: db, dialect: d, timeout: timeout}
+	c.pointers = &sqlPointers{c}
 	if err := c.patiently(ctx, c.probe); err != nil {
 		return nil, errors.Join(fmt.Errorf("catalog %s: %w", o.Name, err), c.Close())
 	}
@@ -133,11 +133,11 @@ func (c *sqlCatalog) bind(query string) string {
 	return b.String()
 }
 
-// pointer reads the location of the current metadata.
-func (c *sqlCatalog) pointer(ctx context.Context, identifier []string) (string, error) {
-	if len(identifier) < 2 {
-		return "", fmt.Errorf("%s: %w: a table has a namespace and a name", strings.Join(identifier, "."), ErrNotFound)
-	}
+// sqlPointers are the rows of the table.
+type sqlPointers struct{ *sqlCatalog }
+
+// read reads the location of the current metadata.
+func (c *sqlPointers) read(ctx context.Context, identifier []string) (pointer, error) {
 	var location sql.NullString
 	namespace, name := split(identifier)
 	want, got := [3]string{c.name, namespace, name}, [3]string{}
@@ -145,41 +145,15 @@ func (c *sqlCatalog) pointer(ctx context.Context, identifier []string) (string, 
 	err := c.patiently(ctx, func(ctx context.Context) error {
 		return c.db.QueryRowContext(ctx, query, c.name, namespace, name).Scan(&got[0], &got[1], &got[2], &location)
 	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && got != want: // MySQL compares names without regard to case and accents
-		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, ErrNotFound)
-	case err != nil:
-		return "", fmt.Errorf("%s.%s in catalog %s: %w", namespace, name, c.name, err)
-	case location.String == "":
-		return "", fmt.Errorf("%s.%s in catalog %s: %w: its metadata_location is empty", namespace, name, c.name, ErrNotFound)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && got != want { // MySQL compares names without regard to case and accents
+		err = ErrNotFound
 	}
-	return location.String, nil
+	return pointer{identifier: identifier, location: location.String}, err
 }
 
 func split(identifier []string) (namespace, name string) {
 	n := len(identifier) - 1
 	return strings.Join(identifier[:n], "."), identifier[n]
-}
-
-// Load reads the pointer and the metadata file it names.
-func (c *sqlCatalog) Load(ctx context.Context, identifier []string) (*Table, error) {
-	t, _, err := c.load(ctx, identifier)
-	return t, err
-}
-
-func (c *sqlCatalog) load(ctx context.Context, identifier []string) (*Table, []byte, error) {
-	location, err := c.pointer(ctx, identifier)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := &Table{Catalog: c.name, Identifier: identifier, MetadataLocation: location}
-	t.Store = c.store.ForTable(t.Name(), location)
-	meta, raw, err := readMetadata(ctx, t.Store, location)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", t.Name(), err)
-	}
-	t.Metadata = meta
-	return t, raw, nil
 }
 
 // List returns the tables of the catalog.

@@ -217,7 +217,7 @@ func TestADatabaseThatIsNoCatalogIsSaidSo(t *testing.T) {
 		"sqlite://" + path:                     "no catalog in this database",
 		"sqlite://" + filepath.Join(dir, "no"): "unable to open database file",
 		"sqlite://relative.db":                 "sqlite:///ABSOLUTE/PATH",
-		"mysql://host/db":                      `"mysql" is not a database`,
+		"oracle://host/db":                     `"oracle" is not a database`,
 		"postgres://me:hidden@[::1/db":         "catalog lake",
 	} {
 		_, err := catalog.Open(t.Context(), catalog.Options{Name: catalogName, Type: "sql", URI: uri})

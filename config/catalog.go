@@ -43,8 +43,8 @@ func checkCatalogName(name string) string {
 
 func (d *decoder) catalog(name string, m *mapping) Catalog {
 	c := Catalog{Name: name, Type: d.catalogType(m)}
-	uri := m.required("uri", "write where the catalog is, for instance https://catalog.example/ or sqlite:///dir/catalog.db")
-	if uri.set && c.Type != "" {
+	uri := d.catalogURI(m, c.Type)
+	if uri.text != "" && c.Type != "" {
 		if reason := checkCatalogURI(c.Type, uri.text); reason != "" {
 			m.fail("uri", reason, uri.shown())
 		}
@@ -57,16 +57,26 @@ func (d *decoder) catalog(name string, m *mapping) Catalog {
 	return c
 }
 
+// catalogURI reads the address. Glue has one in every region.
+func (d *decoder) catalogURI(m *mapping, kind string) scalar {
+	if kind == TypeGlue {
+		return m.scalar("uri")
+	}
+	return m.required("uri", "write where the catalog is, for instance https://catalog.example/ or sqlite:///dir/catalog.db")
+}
+
 func (d *decoder) catalogType(m *mapping) string {
-	s := m.required("type", "write rest or sql")
+	s := m.required("type", "write rest, sql or glue")
 	switch s.text {
-	case TypeREST, TypeSQL:
+	case TypeREST, TypeSQL, TypeGlue:
 		return s.text
-	case "glue", "hive":
-		m.fail("type", "is a kind of catalog that this build does not have; use rest or sql", s.shown())
+	case "hive":
+		m.fail("type", "is a kind of catalog that this program does not speak to; use its REST interface, or rest, sql or glue", s.shown())
+	case "hadoop":
+		m.fail("type", "is a kind of catalog without compare-and-swap, in which two writers can undo each other's commits; register its tables in one of rest, sql or glue", s.shown())
 	default:
 		if s.set {
-			m.fail("type", "must be rest or sql", s.shown())
+			m.fail("type", "must be rest, sql or glue", s.shown())
 		}
 	}
 	return ""
@@ -87,12 +97,12 @@ func (d *decoder) rest(m *mapping, c *Catalog) {
 	c.SigV4 = d.sigV4(m)
 	c.Headers = m.strings("headers", checkHeader)
 	c.TLS = d.tls(m)
-	if c.Type != TypeSQL {
+	if c.Type == TypeREST || c.Type == "" {
 		return
 	}
 	for _, key := range []string{"credential", "token", "scope", "oauth2_server_uri", "sigv4", "headers", "tls"} {
 		if m.has(key) {
-			m.fail(key, "has no meaning for a catalog of type sql; remove it", "")
+			m.fail(key, "has no meaning for a catalog of type "+c.Type+"; remove it", "")
 		}
 	}
 }

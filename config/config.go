@@ -33,16 +33,18 @@ func (c *Config) CatalogNames() []string { return slices.Sorted(maps.Keys(c.Cata
 const (
 	TypeREST = "rest"
 	TypeSQL  = "sql"
+	TypeGlue = "glue"
 )
 
 // Catalog says how to reach one catalog.
 type Catalog struct {
 	// Name is the key of the catalog in the file. A SQL catalog is known by it in its database too.
 	Name string `yaml:"-"`
-	// Type is TypeREST or TypeSQL.
+	// Type is TypeREST, TypeSQL or TypeGlue.
 	Type string `yaml:"type"`
 	// URI is https://... for REST, sqlite:///ABSOLUTE/PATH, postgres://... or mysql://... for SQL. It may hold a password.
-	URI string `yaml:"uri"`
+	// For Glue it is an endpoint, or empty for that of the region.
+	URI string `yaml:"uri,omitempty"`
 	// Warehouse is what the catalog calls its warehouse; for SQL the location of new tables.
 	Warehouse string `yaml:"warehouse,omitempty"`
 	// Credential is a secret, "id:secret" or "secret", for the OAuth2 client credentials flow. REST only.

@@ -45,7 +45,7 @@ func FromCatalogURI(c CatalogURI) (*Config, error) {
 
 // checkCatalogURI returns why a URI cannot be that of a catalog of the given type, or "".
 func checkCatalogURI(kind, uri string) string {
-	if kind == TypeREST {
+	if kind == TypeREST || kind == TypeGlue {
 		return checkHTTP(uri)
 	}
 	scheme, rest, _ := strings.Cut(uri, ":")
