@@ -52,6 +52,7 @@ func (m *memory) Save(_ context.Context, k Key, r Record) error {
 	if _, known := m.records[k]; known && r.first {
 		return nil
 	}
+	r.first = false // it is about how to save it
 	m.records[k] = r
 	return nil
 }
