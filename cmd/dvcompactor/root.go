@@ -57,7 +57,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exit.Table)
-	root.AddCommand(newDemo(e), newPlan(e), newApply(e), newCompact(e), newMigrate(e), newCheck(e), newRepair(e), newServe(e), newHealthcheck(), newStatus(e), newPause(e), newResume(e), newInspect(e), newConfig(e), newVersion(e), newCompletion(e))
+	root.AddCommand(newDemo(e), newPlan(e), newApply(e), newCompact(e), newMigrate(e), newCheck(e), newRepair(e), newServe(e), newHealthcheck(), newStatus(e), newPause(e), newResume(e), newInspect(e), newConfig(e), newVersion(e), newCompletion(e), newMan())
 	return root
 }
 
