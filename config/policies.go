@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dvcompactor/dvcompactor/maintenance/where"
 	"gopkg.in/yaml.v3"
 )
 
@@ -40,12 +41,25 @@ func (d *decoder) policy(m *mapping, catalogs []string) Policy {
 	if coolDown := m.durationFrom(0, "cool_down", "must be a duration, for instance 15m, or 0s for none", 0); m.has("cool_down") {
 		p.CoolDown = &coolDown
 	}
+	p.Where = m.predicate("where")
 	p.Budget = m.budget("budget")
 	p.UpgradeFormat = m.boolean("upgrade_format")
 	p.Level = m.oneOf("level", m.scalar("level"), LevelManifests, LevelFooters, LevelVectors)
 	p.Subset = m.subset("subset")
 	m.meaningless(p)
 	return p
+}
+
+// predicate reads what selects partitions. Whether its names are columns of a table is known when there is one.
+func (m *mapping) predicate(key string) string {
+	s := m.scalar(key)
+	if !s.set {
+		return ""
+	}
+	if _, err := where.Parse(s.text); err != nil {
+		m.fail(key, err.Error(), s.shown())
+	}
+	return s.text
 }
 
 // policyName reads a name that can stand in logs, labels and commands.
@@ -154,7 +168,7 @@ func (m *mapping) meaningless(p Policy) {
 	keys := map[string][]string{
 		ActionCompact: {"upgrade_format", "level", "subset"},
 		ActionMigrate: {"level", "subset"},
-		ActionCheck:   {"upgrade_format", "triggers", "cool_down"},
+		ActionCheck:   {"upgrade_format", "triggers", "where", "cool_down"},
 	}
 	for _, key := range keys[p.Action] {
 		if m.has(key) {

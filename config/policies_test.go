@@ -32,6 +32,7 @@ func TestEveryKeyOfPoliciesIsRead(t *testing.T) {
     triggers:
       any: [{min_delete_files: 1000000}, {max_delete_files_per_data_file: 4}, {min_puffin_files: 50}]
       all: [{deleted_row_ratio: 0.1}, {dead_puffin_ratio: 1}]
+    where: day >= '2026-01-01'
     cool_down: 0s
     budget: {bytes: 50GiB, duration: 1h, commits: 20}
   - {name: migrate_2, tables: [c.*], action: migrate, schedule: "@every 6h", upgrade_format: true, window: {start: "00:00", end: "24:00"}}
@@ -50,7 +51,7 @@ func TestEveryKeyOfPoliciesIsRead(t *testing.T) {
 				Any: []Trigger{{"min_delete_files", 1_000_000}, {"max_delete_files_per_data_file", 4}, {"min_puffin_files", 50}},
 				All: []Trigger{{"deleted_row_ratio", 0.1}, {"dead_puffin_ratio", 1}},
 			},
-			CoolDown: &none, Budget: Budget{Bytes: 50 * GiB, Duration: time.Hour, Commits: 20},
+			Where: "day >= '2026-01-01'", CoolDown: &none, Budget: Budget{Bytes: 50 * GiB, Duration: time.Hour, Commits: 20},
 		},
 		{Name: "migrate_2", Tables: []string{"c.*"}, Action: ActionMigrate, Schedule: "@every 6h", UpgradeFormat: true, Window: &Window{End: 24 * 60}},
 		{Name: "3", Tables: []string{"c.*"}, Action: ActionCheck, Schedule: "@hourly", Level: LevelVectors, Subset: "2.5%"},
@@ -115,6 +116,9 @@ func TestMistakesInPolicies(t *testing.T) {
 		{"a subset of the default level", checking(", subset: 1/7"), []string{"f:6: policies[0].subset: has a meaning only with level: vectors"}},
 		{"a subset that is none", checking(", level: vectors, subset: 10"), []string{"f:6: policies[0].subset: must be a part as 2/7 or a percentage as 10% (got 10)"}},
 		{"half a subset", checking(", level: vectors, subset: 2/"), []string{"f:6: policies[0].subset: must be a part as 2/7 or a percentage as 10% (got 2/)"}},
+		{"a predicate that cannot be read", policy(", where: day > "), []string{
+			`f:6: policies[0].where: predicate "day >", at character 6: expected a value, not the end; text is written 'so' (got day >)`,
+		}},
 		{"bad times", policy(", jitter: -1s, cool_down: 5"), []string{
 			"f:6: policies[0].jitter: must be a duration, for instance 10m, or 0s for none (got -1s)",
 			"f:6: policies[0].cool_down: must be a duration, for instance 15m, or 0s for none (got 5)",

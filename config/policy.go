@@ -26,6 +26,9 @@ type Policy struct {
 	Window *Window `yaml:"window,omitempty"`
 	// Triggers say when there is enough to gain; empty ones mean always. They are for compact and migrate.
 	Triggers Triggers `yaml:"triggers,omitempty"`
+	// Where is a predicate over the partitions to work on, as package maintenance/where reads it; empty means all. It is for
+	// compact and migrate.
+	Where string `yaml:"where,omitempty"`
 	// CoolDown overrides that of the defaults; nil means those.
 	CoolDown *time.Duration `yaml:"cool_down,omitempty"`
 	// Budget bounds what one scheduled round of the policy may cost; what is left over is for the next round.

@@ -54,6 +54,8 @@ type Options struct {
 	Parallelism      int    // default: number of CPUs
 	// CoolDown keeps the run off data files whose deletes changed within this time before the plan; 0 or less means off.
 	CoolDown time.Duration
+	// Where is a predicate over the partitions to work on, see package where; "" for all.
+	Where    string
 	Version  string // of this program, for created-by and the snapshot summary
 	Retry    Retry
 	Progress Progress // nil for none

@@ -31,10 +31,13 @@ type Plan struct {
 	Puffins     []PuffinPlan    `json:"puffins"`      // Puffin files to rewrite
 	DanglingDVs []string        `json:"dangling_dvs"` // referenced data files that are not live
 	Manifests   []ManifestPlan  `json:"manifests"`    // delete manifests to merge
-	Skipped     []Skip          `json:"skipped"`
-	Fingerprint string          `json:"fingerprint"` // of the delete entries that the plan is about
-	Work        bool            `json:"work"`        // there is something to do
-	Forecast    Forecast        `json:"forecast"`    // what it is worth to readers
+	// TakenAlong are data files of other partitions than those asked for, whose deletion vectors are in Puffin files that are
+	// written anew.
+	TakenAlong  []string `json:"taken_along,omitempty"`
+	Skipped     []Skip   `json:"skipped"`
+	Fingerprint string   `json:"fingerprint"` // of the delete entries that the plan is about
+	Work        bool     `json:"work"`        // there is something to do
+	Forecast    Forecast `json:"forecast"`    // what it is worth to readers
 
 	state   *snapshot.State
 	pending *selection
@@ -47,6 +50,8 @@ type Settings struct {
 	// HotSince is the time, in milliseconds since the epoch, after which a change of its deletes keeps a data file out of
 	// the plan; 0 without a cool-down.
 	HotSince int64 `json:"hot_since"`
+	// Where is the predicate over the partitions that the plan is about, "" for all.
+	Where string `json:"where,omitempty"`
 }
 
 // Counts are live delete entries of a snapshot.
@@ -96,7 +101,7 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	}
 	p := &Plan{
 		Table: t.Name(), Ref: o.Ref, Action: o.Action, TableUUID: t.Metadata.TableUUID().String(), FormatVersion: t.Metadata.Version(),
-		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize, HotSince: o.hotSinceMs()},
+		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize, HotSince: o.hotSinceMs(), Where: o.Where},
 		Partitions: []PartitionPlan{}, Puffins: []PuffinPlan{}, DanglingDVs: []string{}, Manifests: []ManifestPlan{}, Skipped: []Skip{},
 	}
 	head := t.Metadata.SnapshotByName(o.Ref)
@@ -139,7 +144,11 @@ func danglingPaths(s *snapshot.State) []string {
 
 // choose runs the selection and copies it into the plan's public part.
 func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
-	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins, cool: newCoolDown(p.state, p.Settings.HotSince)}
+	chosen, err := partitionFilter(o.Where, p.state.Metadata)
+	if err != nil {
+		return err
+	}
+	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins, cool: newCoolDown(p.state, p.Settings.HotSince), chosen: chosen}
 	if err := s.run(); err != nil {
 		return err
 	}
@@ -157,6 +166,7 @@ func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
 	for _, m := range s.merges {
 		p.Manifests = append(p.Manifests, ManifestPlan{SpecID: m.SpecID, Manifests: len(m.Manifests), Bytes: m.Bytes, After: m.After})
 	}
+	p.TakenAlong = s.takenAlong()
 	p.Forecast = s.forecast()
 	p.Work = len(s.groups)+len(s.puffins)+len(s.dangling)+len(s.merges) > 0
 	return nil
@@ -167,6 +177,9 @@ func (p *Plan) identify() *Plan {
 	h := sha256.New()
 	// Not the time of the cool-down, which every plan has another: inputs say what it keeps out.
 	fmt.Fprintf(h, "%s\n%s\n%s\n%v {UpgradeFormat:%v TargetPuffinSize:%v}\n", p.TableUUID, p.Ref, p.Action, p.UpgradeFormat, p.Settings.UpgradeFormat, p.Settings.TargetPuffinSize)
+	if p.Settings.Where != "" {
+		fmt.Fprintf(h, "where %s\n", p.Settings.Where)
+	}
 	if p.pending != nil {
 		for _, line := range p.pending.inputs() {
 			fmt.Fprintln(h, line)

@@ -30,6 +30,7 @@ func RunIf(ctx context.Context, cat Catalog, identifier []string, o Options, agr
 // Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
+	o.Where = reviewed.Settings.Where
 	o.CoolDown, o.hotSince = 0, reviewed.Settings.HotSince // what was hot then is left alone, however long ago that is
 	return run(ctx, cat, identifier, o, func(p *Plan) error {
 		if p.Fingerprint != reviewed.Fingerprint {

@@ -15,6 +15,7 @@ type selection struct {
 	options Options
 	twins   map[string]snapshot.Twin
 	cool    *coolDown
+	chosen  func(*snapshot.Group) bool // partitions to work on
 
 	upgrade  bool
 	groups   []*snapshot.Group             // whose position delete files are read and merged
@@ -45,7 +46,9 @@ func (s *selection) run() error {
 	if s.options.Action == Compact && version >= 3 {
 		s.selectPuffins()
 	}
-	s.merges = s.state.Merges()
+	if s.options.Where == "" { // a manifest holds entries of many partitions
+		s.merges = s.state.Merges()
+	}
 	return nil
 }
 
@@ -83,7 +86,9 @@ func (s *selection) block(f *snapshot.DataFile, reason, detail, hint string) {
 		skip.Location = dv.Path
 	}
 	s.blocked[f] = true
-	s.skipped = append(s.skipped, skip)
+	if s.chosen(f.Group) {
+		s.skipped = append(s.skipped, skip)
+	}
 	for _, dv := range f.DVs {
 		s.fixed[dv] = true
 	}
@@ -122,7 +127,7 @@ func (s *selection) blockFaulty(version int) {
 func (s *selection) noteUnbound(version int) {
 	for _, d := range s.state.DanglingDVs {
 		switch {
-		case !d.Unbound():
+		case !d.Unbound(), !s.chosen(d.Group):
 		case version < 3:
 			s.skipped = append(s.skipped, Skip{Reason: "dv-in-v2", Location: d.Path, Detail: "a deletion vector in a table of format version 2, whose entry does not say what it is about", Hint: hintCheck})
 		default:
@@ -156,7 +161,11 @@ func (s *selection) selectGroups(version int) {
 		s.upgrade = true
 	}
 	for _, g := range s.state.SortedGroups() {
-		if len(g.PositionDeletes) > 0 && s.blockHot(g) {
+		switch {
+		case len(g.PositionDeletes) == 0:
+		case !s.chosen(g):
+			s.leave(g)
+		case s.blockHot(g):
 			s.groups = append(s.groups, g)
 			s.blockUnreadable(g)
 		}
@@ -216,7 +225,7 @@ func (s *selection) selectPuffins() {
 	}
 	for _, location := range sortedKeys(puffins) {
 		dvs := puffins[location]
-		if slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return s.fixed[d] }) {
+		if s.outside(dvs) || slices.ContainsFunc(dvs, func(d *snapshot.DeleteFile) bool { return s.fixed[d] }) {
 			continue
 		}
 		dead := deadBytes(dvs)

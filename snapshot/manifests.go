@@ -193,7 +193,7 @@ func (p *producer) copyEntries(ctx context.Context, fs iceio.IO, m iceberg.Manif
 // written as null and deletes stop applying. The newest schema of the table comes first, then those that the manifests
 // carry, because a table may have dropped old schemas.
 func (p *producer) schemaFor(spec *iceberg.PartitionSpec, manifests []iceberg.ManifestFile) (*iceberg.Schema, error) {
-	if s := schemaWith(p.state.Metadata, spec); s != nil {
+	if s := SchemaWith(p.state.Metadata, spec); s != nil {
 		return s, nil
 	}
 	for _, m := range manifests {
@@ -223,7 +223,8 @@ func (p *producer) ownSchema(m iceberg.ManifestFile) (schema *iceberg.Schema, er
 	return schema, err
 }
 
-func schemaWith(meta table.Metadata, spec *iceberg.PartitionSpec) *iceberg.Schema {
+// SchemaWith returns the newest schema of a table that has every source column of a spec, or nil.
+func SchemaWith(meta table.Metadata, spec *iceberg.PartitionSpec) *iceberg.Schema {
 	if current := meta.CurrentSchema(); hasSources(current, spec) {
 		return current
 	}

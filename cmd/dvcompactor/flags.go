@@ -81,6 +81,7 @@ type runFlags struct {
 	parallelism      int
 	targetPuffinSize sizeFlag
 	coolDown         coolDownFlag
+	where            string
 }
 
 func newRunFlags(cmd *cobra.Command) *runFlags {
@@ -89,6 +90,7 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 	f.StringVar(&r.ref, "ref", "", "`branch` to work on (default main)")
 	f.Var(&r.targetPuffinSize, "target-puffin-size", "size of a Puffin file to aim for (default 64MiB)")
 	f.Var(&r.coolDown, "cool-down", "leave data files alone whose deletes changed this recently, as 15m (default off)")
+	f.StringVar(&r.where, "where", "", "only partitions that may have rows for which `predicate` holds, as \"day >= '2026-01-01'\"")
 	r.resources(cmd)
 	return r
 }
@@ -103,7 +105,7 @@ func (r *runFlags) resources(cmd *cobra.Command) {
 func (r *runFlags) options(e env, action maintenance.Action, progress *term.Progress) maintenance.Options {
 	o := maintenance.Options{
 		Action: action, Ref: r.ref, Memory: int64(r.memory), Parallelism: r.parallelism, TargetPuffinSize: int64(r.targetPuffinSize),
-		CoolDown: time.Duration(r.coolDown), Version: e.build.Version,
+		CoolDown: time.Duration(r.coolDown), Where: r.where, Version: e.build.Version,
 	}
 	if progress != nil {
 		o.Progress = progress

@@ -84,17 +84,11 @@ func (r *reader) shell(lines []string) {
 	require.NoError(r.t, err, "%s\n%s", strings.Join(lines, "\n"), out)
 }
 
-// expand cuts a command line into arguments, with file names in the place of patterns.
+// expand cuts a command line into arguments as a shell does.
 func (r *reader) expand(line string) []string {
-	var out []string
-	for _, arg := range strings.Fields(line) {
-		if found, err := filepath.Glob(arg); err == nil && len(found) > 0 {
-			out = append(out, found...)
-			continue
-		}
-		out = append(out, arg)
-	}
-	return out
+	out, err := exec.CommandContext(r.t.Context(), "sh", "-ec", `printf '%s\n' `+line).Output()
+	require.NoError(r.t, err, line)
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
 // assertLike compares what was printed with what a document says, in which "..." stands for any number of lines.

@@ -141,7 +141,7 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 		}
 	}
 	o := t.Base
-	o.Action, o.Ref, o.UpgradeFormat = maintenance.Action(j.Policy.Action), ref, j.Policy.UpgradeFormat
+	o.Action, o.Ref, o.UpgradeFormat, o.Where = maintenance.Action(j.Policy.Action), ref, j.Policy.UpgradeFormat, j.Policy.Where
 	if j.Policy.CoolDown != nil {
 		o.CoolDown = *j.Policy.CoolDown
 	}

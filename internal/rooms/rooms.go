@@ -33,7 +33,7 @@ func All() []Room {
 			May: []string{"config", "maintenance", "catalog", "internal/storage", "internal/term", "internal/logkey"}},
 		{Path: "internal/demo", What: "a lakehouse to try it on", X: 2, Y: 2,
 			May: []string{"maintenance", "catalog", "internal/lakewriter"}},
-		{Path: "config", What: "the configuration file", X: 0, Y: 2},
+		{Path: "config", What: "the configuration file", X: 0, Y: 2, May: []string{"maintenance"}},
 		{Path: "internal/inspect", What: "what is in a file or table", X: 1, Y: 2,
 			May: []string{"maintenance", "catalog", "snapshot", "puffin", "internal/term", "internal/storage"}},
 		{Path: "internal/term", What: "tables, colours, progress", X: 0, Y: 3},

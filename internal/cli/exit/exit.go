@@ -15,6 +15,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/dvcompactor/dvcompactor/maintenance/repair"
+	"github.com/dvcompactor/dvcompactor/maintenance/where"
 )
 
 // Code is the exit code of the process.
@@ -188,6 +189,7 @@ func kinds() []kind {
 		{repair.ErrConfirm, Refused, "confirm"},
 		{repair.ErrNoRepair, Refused, "no-repair"},
 		{repair.ErrOptions, Usage, "usage"},
+		{where.ErrPredicate, Usage, "usage"},
 		{maintenance.ErrNoRef, NotFound, "not-found"},
 		{catalog.ErrNotFound, NotFound, "not-found"},
 	}

@@ -35,8 +35,12 @@ func Plan(w io.Writer, s term.Style, plan *maintenance.Plan, policy *document.Po
 		p.printf("  %s\n\n", s.Warn("upgrades the table to format version 3, which cannot be undone"))
 	}
 	counts(p, plan.Before)
+	if plan.Settings.Where != "" {
+		p.printf("\n  %s: %s\n", s.Bold("where"), term.Safe(plan.Settings.Where))
+	}
 	partitions(p, s, plan.Partitions)
 	puffins(p, s, plan.Puffins)
+	files(p, s, "taken along", "deletion vectors of other partitions in the same Puffin files", plan.TakenAlong)
 	dangling(p, s, plan.DanglingDVs)
 	manifests(p, s, plan.Manifests)
 	skips(p, s, plan.Skipped)
@@ -141,18 +145,23 @@ func reasons(all []maintenance.PuffinPlan) []string {
 	return out
 }
 
-func dangling(p *page, s term.Style, files []string) {
-	if len(files) == 0 {
+// files names some of the data files that something is about.
+func files(p *page, s term.Style, what, why string, paths []string) {
+	if len(paths) == 0 {
 		return
 	}
-	p.printf("\n  %s: %s of data files that are not live\n", s.Bold("drop"), term.Plural(int64(len(files)), "deletion vector", "deletion vectors"))
-	for i, f := range files {
+	p.printf("\n  %s: %s\n", s.Bold(what), why)
+	for i, path := range paths {
 		if i == examples {
-			p.printf("    %s\n", s.Dim(fmt.Sprintf("and %d more", len(files)-examples)))
+			p.printf("    %s\n", s.Dim(fmt.Sprintf("and %d more", len(paths)-examples)))
 			return
 		}
-		p.printf("    %s\n", term.Safe(f))
+		p.printf("    %s\n", term.Safe(path))
 	}
+}
+
+func dangling(p *page, s term.Style, paths []string) {
+	files(p, s, "drop", term.Plural(int64(len(paths)), "deletion vector", "deletion vectors")+" of data files that are not live", paths)
 }
 
 // manifests says how many delete manifests become how few.

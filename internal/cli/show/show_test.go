@@ -97,7 +97,7 @@ func uncoloured(text string) string {
 
 func plan() *maintenance.Plan {
 	plan := &maintenance.Plan{
-		Table: "prod.sales.orders", Ref: "main", Action: maintenance.Compact, PlanID: "0123456789abcdef", SnapshotBefore: p(int64(1)), FormatVersion: 3, Before: before(), Work: true,
+		Table: "prod.sales.orders", Ref: "main", Action: maintenance.Compact, PlanID: "0123456789abcdef", SnapshotBefore: p(int64(1)), FormatVersion: 3, Before: before(), Work: true, Settings: maintenance.Settings{Where: "day >= '2026-01-01'"}, TakenAlong: []string{"s3://lake/other/1"},
 		Puffins: []maintenance.PuffinPlan{
 			{Location: "a", DeletionVectors: 3, Bytes: 1000, DeadBytes: 500, Reason: "dead-bytes"}, {Location: "b", DeletionVectors: 1, Bytes: 2000, Reason: "small"},
 			{Location: "c", DeletionVectors: 1, Bytes: 2000, Reason: "small"}, {Location: "d", DeletionVectors: 1, Bytes: 2000, Reason: "dangling"},
