@@ -42,6 +42,8 @@ func (d *decoder) policy(m *mapping, catalogs []string) Policy {
 		p.CoolDown = &coolDown
 	}
 	p.Where = m.predicate("where")
+	p.Granularity = m.oneOf("granularity", m.scalar("granularity"), GranularityFile, GranularityPartition)
+	p.MinInputFiles = m.integer("min_input_files", 1, 1<<20, 0)
 	p.Budget = m.budget("budget")
 	p.UpgradeFormat = m.boolean("upgrade_format")
 	p.Level = m.oneOf("level", m.scalar("level"), LevelManifests, LevelFooters, LevelVectors)
@@ -167,8 +169,8 @@ func isSubset(text string) bool {
 func (m *mapping) meaningless(p Policy) {
 	keys := map[string][]string{
 		ActionCompact: {"upgrade_format", "level", "subset"},
-		ActionMigrate: {"level", "subset"},
-		ActionCheck:   {"upgrade_format", "triggers", "where", "cool_down"},
+		ActionMigrate: {"level", "subset", "granularity", "min_input_files"},
+		ActionCheck:   {"upgrade_format", "triggers", "where", "cool_down", "granularity", "min_input_files"},
 	}
 	for _, key := range keys[p.Action] {
 		if m.has(key) {

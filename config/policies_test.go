@@ -34,6 +34,8 @@ func TestEveryKeyOfPoliciesIsRead(t *testing.T) {
       all: [{deleted_row_ratio: 0.1}, {dead_puffin_ratio: 1}]
     where: day >= '2026-01-01'
     cool_down: 0s
+    granularity: file
+    min_input_files: 2
     budget: {bytes: 50GiB, duration: 1h, commits: 20}
   - {name: migrate_2, tables: [c.*], action: migrate, schedule: "@every 6h", upgrade_format: true, window: {start: "00:00", end: "24:00"}}
   - {name: "3", tables: [c.*], action: check, schedule: "@hourly", level: vectors, subset: 2.5%}
@@ -51,7 +53,7 @@ func TestEveryKeyOfPoliciesIsRead(t *testing.T) {
 				Any: []Trigger{{"min_delete_files", 1_000_000}, {"max_delete_files_per_data_file", 4}, {"min_puffin_files", 50}},
 				All: []Trigger{{"deleted_row_ratio", 0.1}, {"dead_puffin_ratio", 1}},
 			},
-			Where: "day >= '2026-01-01'", CoolDown: &none, Budget: Budget{Bytes: 50 * GiB, Duration: time.Hour, Commits: 20},
+			Where: "day >= '2026-01-01'", CoolDown: &none, Granularity: GranularityFile, MinInputFiles: 2, Budget: Budget{Bytes: 50 * GiB, Duration: time.Hour, Commits: 20},
 		},
 		{Name: "migrate_2", Tables: []string{"c.*"}, Action: ActionMigrate, Schedule: "@every 6h", UpgradeFormat: true, Window: &Window{End: 24 * 60}},
 		{Name: "3", Tables: []string{"c.*"}, Action: ActionCheck, Schedule: "@hourly", Level: LevelVectors, Subset: "2.5%"},

@@ -31,6 +31,12 @@ type Policy struct {
 	Where string `yaml:"where,omitempty"`
 	// CoolDown overrides that of the defaults; nil means those.
 	CoolDown *time.Duration `yaml:"cool_down,omitempty"`
+	// Granularity is file or partition, of the position delete files that compact writes into tables of format version 2;
+	// empty means what the table says.
+	Granularity string `yaml:"granularity,omitempty"`
+	// MinInputFiles is the number of small position delete files that are worth rewriting in one partition of such a table; 0
+	// means the program's default.
+	MinInputFiles int `yaml:"min_input_files,omitempty"`
 	// Budget bounds what one scheduled round of the policy may cost; what is left over is for the next round.
 	Budget Budget `yaml:"budget,omitempty"`
 	// UpgradeFormat lets migrate upgrade tables to format version 3, which cannot be undone.
@@ -53,6 +59,12 @@ const (
 	LevelManifests = "manifests"
 	LevelFooters   = "footers"
 	LevelVectors   = "vectors"
+)
+
+// The granularities of position delete files.
+const (
+	GranularityFile      = "file"
+	GranularityPartition = "partition"
 )
 
 // Window is a part of every day, from Start up to End in the policy's time zone; over midnight when End is not after Start.

@@ -90,7 +90,7 @@ func (c *committer) loop(ctx context.Context) (*change, error) {
 		ch := c.job.settle(v)
 		c.report.Dropped = c.job.dropped(v)
 		if ch.empty() {
-			return &change{held: ch.held}, nil
+			return &change{stay: ch.stay}, nil
 		}
 		c.report.Attempts = attempt
 		err := c.once(ctx, v, ch)
@@ -215,8 +215,8 @@ func (c *committer) snapshotChange(ch *change) snapshot.Change {
 		})
 	}
 	maps.Copy(out.Summary, ch.summary)
-	if len(ch.add) > 0 {
-		out.Summary["dvcompactor.digest"] = tableDigest(ch.add)
+	if proved := ch.proved(); len(proved) > 0 {
+		out.Summary["dvcompactor.digest"] = tableDigest(proved)
 	}
 	return out
 }

@@ -67,13 +67,18 @@ func (s *selection) blockHot(g *snapshot.Group) bool {
 			left = true
 			continue
 		}
-		s.skipped = append(s.skipped, Skip{Reason: "cool-down", Location: d.Path, Hint: hintCoolDown,
-			Detail: "position delete file " + s.cool.why(d) + ", with the data files that it has records of"})
+		s.skipped = append(s.skipped, s.hotFile(d))
 	}
 	if !left {
 		s.leave(g)
 	}
 	return left
+}
+
+// hotFile says that a position delete file is hot.
+func (s *selection) hotFile(d *snapshot.DeleteFile) Skip {
+	return Skip{Reason: "cool-down", Location: d.Path, Hint: hintCoolDown,
+		Detail: "position delete file " + s.cool.why(d) + ", with the data files that it has records of"}
 }
 
 // leave keeps the deletion vectors of a partition where they are, because its position deletes will not be read.

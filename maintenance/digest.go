@@ -97,12 +97,11 @@ func (e *digester) sum() (d Digest) {
 }
 
 // tableDigest combines the digests of data files: SHA-256 over the lines "path digest", sorted by path.
-func tableDigest(vectors []*vector) string {
-	sorted := slices.Clone(vectors)
-	slices.SortFunc(sorted, func(a, b *vector) int { return strings.Compare(a.file.Path, b.file.Path) })
+func tableDigest(files []held) string {
+	sorted := slices.SortedFunc(slices.Values(files), func(a, b held) int { return strings.Compare(a.path, b.path) })
 	h := sha256.New()
-	for _, v := range sorted {
-		fmt.Fprintf(h, "%s %s\n", v.file.Path, v.digest)
+	for _, f := range sorted {
+		fmt.Fprintf(h, "%s %s\n", f.path, f.digest)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -45,15 +45,12 @@ func (s *selection) forecast() Forecast {
 		merged[g] = true
 	}
 	for _, g := range s.state.SortedGroups() {
-		before := Reading{DeleteEntries: int64(len(g.PositionDeletes))}
-		for _, d := range g.PositionDeletes {
-			before.StoredBytes += sane(d.Size)
-		}
-		for _, b := range burdens(g) {
-			before.add(b.reading())
-		}
+		before := readingOf(g)
 		f.Before.add(before)
-		if merged[g] {
+		switch {
+		case merged[g] && s.inPlace != nil:
+			before = s.afterRewrite(g)
+		case merged[g]:
 			before = s.afterMerge(g)
 		}
 		f.After.add(before)
@@ -63,6 +60,15 @@ func (s *selection) forecast() Forecast {
 	f.After.DeleteEntries += dangling - int64(len(s.dangling))
 	s.forecastPuffins(&f)
 	return f
+}
+
+// readingOf is what a partition costs as it is.
+func readingOf(g *snapshot.Group) Reading {
+	out := Reading{DeleteEntries: int64(len(g.PositionDeletes)), StoredBytes: sizeOf(g.PositionDeletes)}
+	for _, b := range burdens(g) {
+		out.add(b.reading())
+	}
+	return out
 }
 
 // forecastPuffins adds what Puffin files take: those that are written anew take what their live blobs need.

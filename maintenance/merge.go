@@ -35,7 +35,7 @@ type merger struct {
 func newMerger(sel *selection, store *storage.Store) *merger {
 	m := &merger{sel: sel, store: store, parallel: sel.options.Parallelism, progress: sel.options.Progress, facts: map[*snapshot.DeleteFile]*facts{}}
 	for _, g := range sel.groups {
-		for _, d := range g.PositionDeletes {
+		for _, d := range sel.sourcesOf(g) {
 			m.facts[d] = newFacts(d)
 		}
 	}
@@ -80,7 +80,7 @@ func (m *merger) readDeletes(ctx context.Context, p *pass) error {
 			continue
 		}
 		seen[f.Group] = true
-		for _, d := range f.Group.PositionDeletes {
+		for _, d := range m.sel.sourcesOf(f.Group) {
 			if fact := m.facts[d]; fact != nil && fact.wanted(p) {
 				todo = append(todo, fact)
 				records += d.Records
@@ -152,11 +152,21 @@ func FileOf(store *storage.Store, d *snapshot.DeleteFile) positiondelete.File {
 	return positiondelete.File{Location: d.Path, Source: store.Object(d.Path, 0), Format: d.Format, Size: d.Size, Records: d.Records}
 }
 
-// blockUnreadable blocks every data file that an unreadable position delete file may apply to.
+// blockUnreadable blocks every data file that an unreadable position delete file may apply to. When position delete files
+// stay what they are it hides behind none, and only those are blocked that records read so far were counted for.
 func (m *merger) blockUnreadable(fact *facts) {
-	m.sel.skipped = append(m.sel.skipped, Skip{Reason: "delete-unreadable", Location: fact.file.Path, Detail: fact.err.Error(),
+	why := fact.err.Error()
+	m.sel.skipped = append(m.sel.skipped, Skip{Reason: "delete-unreadable", Location: fact.file.Path, Detail: why,
 		Hint: "it and every delete of the data files it may apply to stay live; " + hintCheck})
-	m.sel.blockTargets(fact.file, "delete-unreadable", fact.err.Error())
+	if m.sel.inPlace == nil {
+		m.sel.blockTargets(fact.file, "delete-unreadable", why)
+		return
+	}
+	for _, f := range fact.file.Group.Data {
+		if fact.targets[f] {
+			m.sel.block(f, "delete-unreadable", why, "")
+		}
+	}
 }
 
 // combine applies the rule that a deletion vector hides every position delete of its data file: what the table deletes

@@ -17,7 +17,8 @@ type Action string
 // The actions.
 const (
 	// Compact merges position deletes and deletion vectors into one deletion vector per data file, packs many small
-	// Puffin files into few, and drops dangling and superseded deletes. It needs a table of format version 3.
+	// Puffin files into few, and drops dangling and superseded deletes. In a table of format version 2, which has no deletion
+	// vectors, it rewrites many small position delete files as few.
 	Compact Action = "compact"
 	// Migrate replaces position delete files by deletion vectors, and upgrades the table when allowed to.
 	Migrate Action = "migrate"
@@ -50,8 +51,9 @@ type Options struct {
 	Ref              string // branch; default "main"
 	UpgradeFormat    bool   // Migrate only: upgrade a table to format version 3 in the same commit, which cannot be undone
 	TargetPuffinSize int64  // bytes; default 64 MiB
-	Memory           int64  // bytes for bitmaps being merged; default 512 MiB
-	Parallelism      int    // default: number of CPUs
+	InPlace          InPlace
+	Memory           int64 // bytes for bitmaps being merged; default 512 MiB
+	Parallelism      int   // default: number of CPUs
 	// CoolDown keeps the run off data files whose deletes changed within this time before the plan; 0 or less means off.
 	CoolDown time.Duration
 	// Where is a predicate over the partitions to work on, see package where; "" for all.

@@ -22,7 +22,7 @@ func (m *merger) passes() []*pass {
 	for _, g := range m.sel.state.SortedGroups() {
 		var records int64 // spread evenly over the data files of the partition: what each has is known only later
 		if merging[g] {
-			records = sane(g.DeleteRecords()) / int64(max(len(g.Data), 1))
+			records = recordsOf(m.sel.sourcesOf(g)) / int64(max(len(g.Data), 1))
 		}
 		for _, f := range g.Data {
 			dv := f.DV()
@@ -57,3 +57,10 @@ func bitmapEstimate(f *snapshot.DataFile, positions int64) int64 {
 // sane is a number of a manifest as far as an estimate believes it: it is at least 0, and small enough that sums of many
 // do not overflow.
 func sane(n int64) int64 { return min(max(n, 0), 1<<40) }
+
+func recordsOf(files []*snapshot.DeleteFile) (n int64) {
+	for _, d := range files {
+		n += sane(d.Records)
+	}
+	return n
+}

@@ -52,6 +52,8 @@ type Settings struct {
 	HotSince int64 `json:"hot_since"`
 	// Where is the predicate over the partitions that the plan is about, "" for all.
 	Where string `json:"where,omitempty"`
+	// InPlace says how position delete files are rewritten; null when they are not, but become deletion vectors.
+	InPlace *InPlace `json:"in_place"`
 }
 
 // Counts are live delete entries of a snapshot.
@@ -65,13 +67,15 @@ type Counts struct {
 	DeleteBytes         int64 `json:"delete_bytes"` // whole files, a Puffin counted once
 }
 
-// PartitionPlan is one partition whose position delete files will be merged.
+// PartitionPlan is one partition of which position delete files will be merged.
 type PartitionPlan struct {
 	SpecID              int32  `json:"spec_id"`
 	Partition           string `json:"partition"`
 	DataFiles           int    `json:"data_files"` // that a record may name
 	PositionDeleteFiles int    `json:"position_delete_files"`
 	Records             int64  `json:"records"`
+	// InPlace is null when the files become deletion vectors.
+	InPlace *InPlacePlan `json:"in_place"`
 }
 
 // PuffinPlan is one Puffin file whose live deletion vectors will be written anew.
@@ -104,6 +108,12 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 		Settings:   Settings{UpgradeFormat: o.UpgradeFormat, TargetPuffinSize: o.TargetPuffinSize, HotSince: o.hotSinceMs(), Where: o.Where},
 		Partitions: []PartitionPlan{}, Puffins: []PuffinPlan{}, DanglingDVs: []string{}, Manifests: []ManifestPlan{}, Skipped: []Skip{},
 	}
+	if g := o.InPlace.Granularity; g != "" && g != ByFile && g != ByPartition {
+		return nil, fmt.Errorf("granularity %q is not one of file, partition", g)
+	}
+	if inPlace(t.Metadata, o) {
+		p.Settings.InPlace = o.InPlace.of(t.Metadata)
+	}
 	head := t.Metadata.SnapshotByName(o.Ref)
 	if head == nil {
 		if o.Ref == "main" {
@@ -120,7 +130,7 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name(), err)
 	}
-	twins, err := state.Twins(ctx, t.Store.FileIO(ctx), danglingPaths(state))
+	twins, err := state.Twins(ctx, t.Store.FileIO(ctx), danglingPaths(state, p.Settings.InPlace != nil))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name(), err)
 	}
@@ -132,10 +142,16 @@ func MakePlan(ctx context.Context, t *catalog.Table, o Options) (*Plan, error) {
 	return p.identify(), nil
 }
 
-func danglingPaths(s *snapshot.State) []string {
+// danglingPaths are the paths that entries reference and that are not live where they would have to be.
+func danglingPaths(s *snapshot.State, positionDeletes bool) []string {
 	var out []string
 	for _, d := range s.DanglingDVs {
 		if d.Referenced != "" {
+			out = append(out, d.Referenced)
+		}
+	}
+	for _, d := range s.PositionDeletes {
+		if positionDeletes && d.Referenced != "" && s.DataFiles[d.Referenced] == nil {
 			out = append(out, d.Referenced)
 		}
 	}
@@ -148,17 +164,14 @@ func (p *Plan) choose(twins map[string]snapshot.Twin, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins, cool: newCoolDown(p.state, p.Settings.HotSince), chosen: chosen}
+	s := &selection{state: p.state, options: o, blocked: map[*snapshot.DataFile]bool{}, twins: twins, cool: newCoolDown(p.state, p.Settings.HotSince), chosen: chosen, inPlace: p.Settings.InPlace}
 	if err := s.run(); err != nil {
 		return err
 	}
 	p.pending = s
 	p.UpgradeFormat = s.upgrade
 	p.Skipped = append(p.Skipped, s.skipped...)
-	for _, g := range s.groups {
-		pp := PartitionPlan{SpecID: g.Key.SpecID, Partition: g.Label, DataFiles: len(g.Data), PositionDeleteFiles: len(g.PositionDeletes), Records: g.DeleteRecords()}
-		p.Partitions = append(p.Partitions, pp)
-	}
+	p.Partitions = append(p.Partitions, s.partitions...)
 	p.Puffins = append(p.Puffins, s.puffins...)
 	for _, d := range s.dangling {
 		p.DanglingDVs = append(p.DanglingDVs, d.Referenced)
@@ -179,6 +192,9 @@ func (p *Plan) identify() *Plan {
 	fmt.Fprintf(h, "%s\n%s\n%s\n%v {UpgradeFormat:%v TargetPuffinSize:%v}\n", p.TableUUID, p.Ref, p.Action, p.UpgradeFormat, p.Settings.UpgradeFormat, p.Settings.TargetPuffinSize)
 	if p.Settings.Where != "" {
 		fmt.Fprintf(h, "where %s\n", p.Settings.Where)
+	}
+	if in := p.Settings.InPlace; in != nil {
+		fmt.Fprintf(h, "%+v\n", *in)
 	}
 	if p.pending != nil {
 		for _, line := range p.pending.inputs() {
@@ -220,7 +236,7 @@ func (s *selection) inputs() []string {
 		out = append(out, fmt.Sprintf("%s %q %d %d %d", kind, d.Path, d.Offset, d.Length, d.Seq))
 	}
 	for _, g := range s.groups {
-		for _, d := range g.PositionDeletes {
+		for _, d := range s.sourcesOf(g) {
 			add("position", d)
 		}
 		for _, f := range g.Data {

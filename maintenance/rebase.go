@@ -11,20 +11,8 @@ import (
 // rebase compares a newer state of the table with the one that was merged, data file by data file. It looks at states,
 // not at history, so it also works when snapshots in between have expired.
 func (r *results) rebase(ctx context.Context, store *storage.Store, now *snapshot.State) (*view, error) {
-	v := &view{
-		state: now, dropped: map[*snapshot.DataFile]bool{}, gone: map[*snapshot.DataFile]bool{},
-		missing: map[*snapshot.DeleteFile]bool{}, unsettled: map[*snapshot.DeleteFile]bool{},
-	}
-	live := liveDeletes(now)
-	was, is := entriesOf(r.sel.state), entriesOf(now)
-	for _, f := range r.facts {
-		if d := live[f.file.FileID]; d == nil || is[f.file.FileID] != was[f.file.FileID] || d.Seq != f.file.Seq || d.Group.Key != f.file.Group.Key {
-			v.missing[f.file] = true
-			for t := range f.targets {
-				v.dropped[t] = true // a source of what was merged is gone
-			}
-		}
-	}
+	v := newView(now)
+	live := v.compareSources(r.facts, r.sel.state)
 	for _, d := range r.sel.dangling {
 		if live[d.FileID] == nil || now.DataFiles[d.Referenced] != nil {
 			v.missing[d] = true // gone, or its data file is back
@@ -37,8 +25,30 @@ func (r *results) rebase(ctx context.Context, store *storage.Store, now *snapsho
 	for _, f := range r.sel.sortedDataFiles() {
 		r.compare(f, v, added)
 	}
-	r.findNewTargets(v)
+	v.findNewTargets(r.facts)
 	return v, nil
+}
+
+func newView(now *snapshot.State) *view {
+	return &view{
+		state: now, dropped: map[*snapshot.DataFile]bool{}, gone: map[*snapshot.DataFile]bool{},
+		missing: map[*snapshot.DeleteFile]bool{}, unsettled: map[*snapshot.DeleteFile]bool{},
+	}
+}
+
+// compareSources finds the position delete files that were read and are no longer what they were, and returns what is live.
+func (v *view) compareSources(read []*facts, base *snapshot.State) map[snapshot.FileID]*snapshot.DeleteFile {
+	live := liveDeletes(v.state)
+	was, is := entriesOf(base), entriesOf(v.state)
+	for _, f := range read {
+		if d := live[f.file.FileID]; d == nil || is[f.file.FileID] != was[f.file.FileID] || d.Seq != f.file.Seq || d.Group.Key != f.file.Group.Key {
+			v.missing[f.file] = true
+			for t := range f.targets {
+				v.dropped[t] = true // a source of what was merged is gone
+			}
+		}
+	}
+	return live
 }
 
 func liveDeletes(s *snapshot.State) map[snapshot.FileID]*snapshot.DeleteFile {
@@ -98,8 +108,8 @@ func sameDVs(a, b *snapshot.DataFile) bool {
 
 // findNewTargets finds position delete files that would be removed although a record applies to a data file that
 // became live after the plan, as a rewrite that keeps old sequence numbers or a roll-back makes them.
-func (r *results) findNewTargets(v *view) {
-	for _, f := range r.facts {
+func (v *view) findNewTargets(read []*facts) {
+	for _, f := range read {
 		for _, paths := range []map[string]bool{f.unmatched, f.younger} {
 			for path := range paths {
 				now := v.state.DataFiles[path]

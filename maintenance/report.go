@@ -23,14 +23,15 @@ type Report struct {
 	DigestBefore string `json:"digest_before"`
 	DigestAfter  string `json:"digest_after"`
 
-	DataFiles int      `json:"data_files"` // with a new deletion vector
-	Puffins   []string `json:"puffins"`    // locations written and referenced
-	Skipped   []Skip   `json:"skipped"`
-	Dropped   []string `json:"dropped"` // data files left out because another writer changed their deletes meanwhile
-	Findings  []any    `json:"findings"`
-	Warnings  []string `json:"warnings"` // what an operator should look into although the run went well
-	Attempts  int      `json:"attempts"` // commits tried
-	Verified  []string `json:"verified"` // what was compared after the commit, in words
+	DataFiles   int      `json:"data_files"`   // with a new deletion vector, or with records in a new position delete file
+	Puffins     []string `json:"puffins"`      // locations written and referenced
+	DeleteFiles []string `json:"delete_files"` // position delete files written and referenced
+	Skipped     []Skip   `json:"skipped"`
+	Dropped     []string `json:"dropped"` // data files left out because another writer changed their deletes meanwhile
+	Findings    []any    `json:"findings"`
+	Warnings    []string `json:"warnings"` // what an operator should look into although the run went well
+	Attempts    int      `json:"attempts"` // commits tried
+	Verified    []string `json:"verified"` // what was compared after the commit, in words
 	// Verification is the same for programs, with what it cost.
 	Verification Verification `json:"verification"`
 
@@ -41,6 +42,6 @@ type Report struct {
 func newReport(p *Plan) *Report {
 	return &Report{
 		Table: p.Table, Ref: p.Ref, Action: p.Action, PlanID: p.PlanID, SnapshotBefore: p.SnapshotBefore, Before: p.Before, After: p.Before,
-		Skipped: p.Skipped, Puffins: []string{}, Dropped: []string{}, Findings: []any{}, Warnings: []string{}, Verified: []string{}, Verification: Verification{Checks: []verify.Check{}},
+		Skipped: p.Skipped, Puffins: []string{}, DeleteFiles: []string{}, Dropped: []string{}, Findings: []any{}, Warnings: []string{}, Verified: []string{}, Verification: Verification{Checks: []verify.Check{}},
 	}
 }

@@ -31,6 +31,9 @@ func RunIf(ctx context.Context, cat Catalog, identifier []string, o Options, agr
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
 	o.Where = reviewed.Settings.Where
+	if in := reviewed.Settings.InPlace; in != nil {
+		o.InPlace = *in
+	}
 	o.CoolDown, o.hotSince = 0, reviewed.Settings.HotSince // what was hot then is left alone, however long ago that is
 	return run(ctx, cat, identifier, o, func(p *Plan) error {
 		if p.Fingerprint != reviewed.Fingerprint {
@@ -96,15 +99,31 @@ func work(ctx context.Context, cat Catalog, t *catalog.Table, p *Plan, o Options
 		return err
 	}
 	w := newWriter(ctx, t.Store, dir, p, o)
-	res, err := mergeAll(ctx, p, w, t)
+	j, also, err := prepare(ctx, p, w, t)
 	if err != nil {
 		// Nothing was committed: what was uploaded is nobody's.
 		return errors.Join(err, w.group.Wait(), w.discard(context.WithoutCancel(ctx), &change{}))
 	}
-	c := newCommitter(cat, t, p, o, res, res.paths(), report)
+	c := newCommitter(cat, t, p, o, j, also, report)
 	done, err := c.run(ctx)
-	report.Skipped = append(append([]Skip{}, p.pending.skipped...), done.held...) // never nil: it is a list in JSON
+	report.Skipped = append(append([]Skip{}, p.pending.skipped...), done.stay...) // never nil: it is a list in JSON
 	return c.tidy(ctx, done, w, err)
+}
+
+// prepare does all but the commit. also are the paths beside those of the plan's data files whose coming back matters.
+func prepare(ctx context.Context, p *Plan, w *writer, t *catalog.Table) (j job, also map[string]bool, err error) {
+	if p.pending.inPlace != nil {
+		r, err := rewriteAll(ctx, p, w, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.paths(), nil
+	}
+	r, err := mergeAll(ctx, p, w, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, r.paths(), nil
 }
 
 // tidy removes what was written and is not in a commit, unless nobody knows whether it is.
@@ -126,25 +145,15 @@ func mergeAll(ctx context.Context, p *Plan, w *writer, t *catalog.Table) (*resul
 	m := newMerger(p.pending, t.Store)
 	res := &results{written: map[*snapshot.DataFile]*vector{}, kept: map[*snapshot.DataFile]bool{}, sel: p.pending}
 	res.newcomers = &newcomers{base: p.state, parallelism: p.pending.options.Parallelism}
-	passes := m.passes()
-	if len(passes) == 0 && len(p.pending.groups) > 0 {
-		passes = append(passes, &pass{in: map[*snapshot.DataFile]*accumulator{}})
-	}
-	for _, pass := range passes {
-		sets, err := m.run(ctx, pass)
-		if err != nil {
-			return nil, err
-		}
+	err := m.all(ctx, func(sets []*merged) error {
 		for _, s := range sets {
 			if s.keep {
 				res.kept[s.file] = true
 			}
 		}
-		if err := w.add(sets); err != nil {
-			return nil, err
-		}
-	}
-	if err := m.readLeftovers(ctx); err != nil {
+		return w.add(sets)
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := w.finish(); err != nil {
@@ -155,12 +164,37 @@ func mergeAll(ctx context.Context, p *Plan, w *writer, t *catalog.Table) (*resul
 			res.written[v.file] = v
 		}
 	}
-	for _, g := range p.pending.groups {
-		for _, d := range g.PositionDeletes {
-			res.facts = append(res.facts, m.facts[d])
+	res.facts = m.inOrder()
+	return res, m.findTwins(ctx, t)
+}
+
+// all merges pass by pass, and reads what no pass had a data file for.
+func (m *merger) all(ctx context.Context, add func([]*merged) error) error {
+	passes := m.passes()
+	if len(passes) == 0 && len(m.sel.groups) > 0 {
+		passes = append(passes, &pass{in: map[*snapshot.DataFile]*accumulator{}})
+	}
+	for _, pass := range passes {
+		sets, err := m.run(ctx, pass)
+		if err != nil {
+			return err
+		}
+		if err := add(sets); err != nil {
+			return err
 		}
 	}
-	return res, m.findTwins(ctx, t)
+	return m.readLeftovers(ctx)
+}
+
+// inOrder lists what was learnt of the position delete files, in the order of the plan.
+func (m *merger) inOrder() []*facts {
+	var out []*facts
+	for _, g := range m.sel.groups {
+		for _, d := range m.sel.sourcesOf(g) {
+			out = append(out, m.facts[d])
+		}
+	}
+	return out
 }
 
 // readLeftovers reads the position delete files that no pass had a data file for: all their targets are gone or
@@ -168,7 +202,7 @@ func mergeAll(ctx context.Context, p *Plan, w *writer, t *catalog.Table) (*resul
 func (m *merger) readLeftovers(ctx context.Context) error {
 	empty := &pass{in: map[*snapshot.DataFile]*accumulator{}}
 	for _, g := range m.sel.groups {
-		for _, d := range g.PositionDeletes {
+		for _, d := range m.sel.sourcesOf(g) {
 			if fact := m.facts[d]; fact.wanted(empty) {
 				if err := m.readDelete(ctx, fact, empty); err != nil {
 					return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
@@ -27,19 +26,28 @@ type selection struct {
 	skipped  []Skip
 	fixed    map[*snapshot.DeleteFile]bool // deletion vectors that must stay where they are
 	merges   []snapshot.ManifestMerge      // delete manifests that are worth merging
+
+	inPlace    *InPlace                                   // nil when position delete files become deletion vectors
+	sources    map[*snapshot.Group][]*snapshot.DeleteFile // of the groups, in place
+	partitions []PartitionPlan                            // of the groups
 }
 
 func (s *selection) run() error {
 	s.retire = map[*snapshot.DeleteFile]bool{}
 	s.fixed = map[*snapshot.DeleteFile]bool{}
 	s.small = map[string]bool{}
+	s.sources = map[*snapshot.Group][]*snapshot.DeleteFile{}
 	if err := s.encrypted(); err != nil {
 		return err
 	}
 	version := s.state.Metadata.Version()
 	s.blockFaulty(version)
 	s.noteUnbound(version)
-	s.selectGroups(version)
+	if s.inPlace != nil {
+		s.selectInPlace()
+	} else {
+		s.selectGroups(version)
+	}
 	if err := s.upgradable(); err != nil {
 		return err
 	}
@@ -48,30 +56,6 @@ func (s *selection) run() error {
 	}
 	if s.options.Where == "" { // a manifest holds entries of many partitions
 		s.merges = s.state.Merges()
-	}
-	return nil
-}
-
-// upgradable refuses an upgrade that cannot give every row an id: manifests of format version 1 may not say how many
-// rows they have.
-func (s *selection) upgradable() error {
-	if !s.upgrade {
-		return nil
-	}
-	for _, m := range s.state.Manifests {
-		if m.ManifestContent() == iceberg.ManifestContentData && m.FirstRowID() == nil && (m.AddedRows() < 0 || m.ExistingRows() < 0) {
-			return fmt.Errorf("%w: manifest %s does not say how many rows it has, so format version 3 could not number them: rewrite the table's manifests first", ErrRefusedTable, m.FilePath())
-		}
-	}
-	return nil
-}
-
-// encrypted refuses tables with encrypted delete files: rewriting metadata would lose their keys.
-func (s *selection) encrypted() error {
-	for d := range s.state.Deletes() {
-		if d.Encrypted {
-			return fmt.Errorf("%w: delete file %s is encrypted", ErrRefusedTable, d.Path)
-		}
 	}
 	return nil
 }
@@ -167,6 +151,9 @@ func (s *selection) selectGroups(version int) {
 			s.leave(g)
 		case s.blockHot(g):
 			s.groups = append(s.groups, g)
+			s.partitions = append(s.partitions, PartitionPlan{
+				SpecID: g.Key.SpecID, Partition: g.Label, DataFiles: len(g.Data), PositionDeleteFiles: len(g.PositionDeletes), Records: g.DeleteRecords(),
+			})
 			s.blockUnreadable(g)
 		}
 	}

@@ -39,13 +39,15 @@ func samePlan(s *snapshot.State) *view { return &view{state: s} }
 type change struct {
 	add    []*vector
 	remove map[snapshot.FileID]bool
-	held   []Skip // position delete files that stay although they were read
+	stay   []Skip // position delete files that stay although they were read
 	// targets are, of each removed position delete file, the live data files whose new deletion vectors hold its records.
 	targets map[snapshot.FileID][]*snapshot.DataFile
 
 	operation table.Operation // default "replace"
 	addFiles  []snapshot.NewPositionDeletes
-	rewrite   map[string]bool // delete manifests to write anew although none of their entries goes
+	held      []held            // what of addFiles is about live data files whose deletes stay the same
+	holders   map[string]string // locations of the addFiles that hold the records of data files, by path
+	rewrite   map[string]bool   // delete manifests to write anew although none of their entries goes
 	// mergesOnly says that nothing but manifests is written anew, which is no reason to upgrade a table.
 	mergesOnly bool
 	totals     map[string]int64  // of the summary, counted anew; nil to carry the parent's forward
@@ -60,6 +62,15 @@ type change struct {
 // empty says that there is nothing to gain.
 func (c *change) empty() bool {
 	return len(c.remove)+len(c.add)+len(c.addFiles)+len(c.rewrite)+len(c.totals) == 0 && !c.corrects
+}
+
+// proved lists the data files that get other delete files, with the digests of their positions.
+func (c *change) proved() []held {
+	out := slices.Clone(c.held)
+	for _, v := range c.add {
+		out = append(out, held{path: v.file.Path, file: v.file, digest: v.digest})
+	}
+	return out
 }
 
 // locations are those of the files that the change adds.
@@ -129,7 +140,7 @@ func (r *results) goingFiles(v *view, c *change) []*facts {
 	var going []*facts
 	stays := map[snapshot.FileID]bool{}
 	for _, f := range r.facts {
-		if r.removable(f, v, c) {
+		if removable(f, v, c, func(t *snapshot.DataFile) bool { return r.covered(t, v) }) {
 			going = append(going, f)
 		} else {
 			stays[f.file.FileID] = true
@@ -144,16 +155,16 @@ func (r *results) covered(f *snapshot.DataFile, v *view) bool {
 }
 
 // removable decides about one position delete file and notes why it is held.
-func (r *results) removable(f *facts, v *view, c *change) bool {
+func removable(f *facts, v *view, c *change, covered func(*snapshot.DataFile) bool) bool {
 	if !f.read || f.err != nil || v.missing[f.file] || v.unsettled[f.file] {
 		return false
 	}
 	if skip, held := f.held(); held {
-		c.held = append(c.held, skip)
+		c.stay = append(c.stay, skip)
 		return false
 	}
 	for t := range f.targets {
-		if !v.gone[t] && !r.covered(t, v) {
+		if !v.gone[t] && !covered(t) {
 			return false
 		}
 	}

@@ -46,10 +46,14 @@ func (c *committer) conclude(v *view, ch *change) {
 	id := c.snapshotID
 	c.report.Committed, c.report.SnapshotAfter = true, &id
 	c.report.UpgradedFormat = c.upgrades(ch) && v.state.Metadata.Version() < 3
-	c.report.DataFiles = len(ch.add)
+	proved := ch.proved()
+	c.report.DataFiles = len(proved)
 	c.report.Puffins = puffinLocations(ch.add)
-	if len(ch.add) > 0 {
-		c.report.DigestAfter = tableDigest(ch.add)
+	for _, f := range ch.addFiles {
+		c.report.DeleteFiles = append(c.report.DeleteFiles, f.Location)
+	}
+	if len(proved) > 0 {
+		c.report.DigestAfter = tableDigest(proved)
 	}
 	if len(ch.repaired) == 0 {
 		c.report.DigestBefore = c.report.DigestAfter // or the proof had failed
@@ -91,6 +95,10 @@ func (c *committer) meant(v *view, ch *change) verify.Change {
 	out := verify.Change{
 		Ref: c.plan.Ref, SnapshotID: c.snapshotID, Operation: cmp.Or(ch.operation, table.OpReplace), Upgrade: c.upgrades(ch), Removed: ch.remove,
 		Targets: ch.targets, AddedFiles: ch.addFiles, Repaired: ch.repaired, Corrected: c.corrected, Totals: ch.totals, Tag: ch.tag,
+		Holders: map[string]snapshot.FileID{},
+	}
+	for path, location := range ch.holders {
+		out.Holders[path] = snapshot.FileID{Path: location, Offset: -1, Length: -1}
 	}
 	for _, a := range ch.add {
 		out.Added = append(out.Added, verify.Vector{

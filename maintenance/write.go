@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -52,7 +53,8 @@ type writer struct {
 	group        *errgroup.Group
 	ctx          context.Context
 	files        []*puffinFile
-	deletes      []string // locations of position delete files
+	mu           sync.Mutex
+	deletes      []string // locations of position delete files, under mu
 }
 
 // dataDir returns where the Puffin files of a table go. The table's own wish counts only below its location.

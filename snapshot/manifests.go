@@ -154,6 +154,9 @@ func (p *producer) addFile(live *rollingManifest, a NewPositionDeletes) error {
 	if err != nil {
 		return fmt.Errorf("entry for the position delete file %s: %w", a.Location, err)
 	}
+	if a.Referenced != "" {
+		b = b.ReferencedDataFile(a.Referenced)
+	}
 	p.staged.Delta.addedFile(a)
 	return p.addEntry(live, a.Seq, b.LowerBoundValues(a.Lower).UpperBoundValues(a.Upper).Build())
 }

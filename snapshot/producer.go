@@ -42,6 +42,7 @@ type NewPositionDeletes struct {
 	Group        *Group         // the partition whose data files it deletes rows of
 	Seq          int64          // data sequence number, or [Fresh]
 	Lower, Upper map[int][]byte // bounds of its columns by field id
+	Referenced   string         // the only data file that it has records of, "" when there are several
 }
 
 // Change replaces delete entries of one branch. Data manifests stay as they are.

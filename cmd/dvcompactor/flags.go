@@ -82,6 +82,7 @@ type runFlags struct {
 	targetPuffinSize sizeFlag
 	coolDown         coolDownFlag
 	where            string
+	inPlace          inPlaceFlags
 }
 
 func newRunFlags(cmd *cobra.Command) *runFlags {
@@ -105,7 +106,7 @@ func (r *runFlags) resources(cmd *cobra.Command) {
 func (r *runFlags) options(e env, action maintenance.Action, progress *term.Progress) maintenance.Options {
 	o := maintenance.Options{
 		Action: action, Ref: r.ref, Memory: int64(r.memory), Parallelism: r.parallelism, TargetPuffinSize: int64(r.targetPuffinSize),
-		CoolDown: time.Duration(r.coolDown), Where: r.where, Version: e.build.Version,
+		CoolDown: time.Duration(r.coolDown), Where: r.where, InPlace: r.inPlace.options(), Version: e.build.Version,
 	}
 	if progress != nil {
 		o.Progress = progress

@@ -17,6 +17,7 @@ func newPlan(e env) *cobra.Command {
 	source, output, flags := sourceFlags(cmd, e), newOutputFlags(cmd, e), newRunFlags(cmd)
 	var o runs.PlanOptions
 	action, upgrade := string(maintenance.Compact), false
+	flags.inPlace.add(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&o.Save, "out", "o", "", "`file` or location to save the plan to")
 	f.StringVar(&action, "action", action, "compact or migrate")

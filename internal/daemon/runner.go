@@ -145,6 +145,7 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 	if j.Policy.CoolDown != nil {
 		o.CoolDown = *j.Policy.CoolDown
 	}
+	o.InPlace = maintenance.InPlace{Granularity: maintenance.Granularity(j.Policy.Granularity), MinInputFiles: j.Policy.MinInputFiles}
 	r, err := maintenance.RunIf(ctx, cat, loaded.Identifier, o, func(p *maintenance.Plan) error {
 		run.Before = &p.Before
 		m := p.Measure()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -24,7 +23,7 @@ var (
 	ErrNoRecords = errors.New("no positions for a position delete file")
 )
 
-// groupRows is the number of records of a row group: its pages are in memory until it is complete.
+// groupRows is the number of records of a row group, unless the options say otherwise.
 const groupRows = 1 << 20
 
 // Written is what a manifest entry says about a position delete file.
@@ -45,33 +44,20 @@ func (w Written) Bounds() (lower, upper map[int][]byte) {
 	return at(w.LowerPath, w.LowerPos), at(w.UpperPath, w.UpperPos)
 }
 
-// Write writes a Parquet position delete file to w: the records of each data file, by its path and the set of its
-// deleted positions, in the order that the table spec asks for ("Position Delete Files"). The paths have to come in
-// ascending order, else the error is [ErrPaths]; a data file without positions is left out, and no positions at all are
-// [ErrNoRecords]. After an error what w has got is no file. w is not closed.
-//
-// At most one row group, of 2^20 records, is kept in memory, compressed.
-func Write(w io.Writer, files iter.Seq2[string, *puffin.Bitmap]) (Written, error) {
-	e, err := newEncoder(w)
-	if err != nil {
-		return Written{}, fmt.Errorf("writing a position delete file: %w", err)
-	}
-	for path, positions := range files {
-		if err := e.add(path, positions); err != nil {
-			return Written{}, fmt.Errorf("writing the positions of %s to a position delete file: %w", path, err)
-		}
-	}
-	if err := e.close(); err != nil {
-		return Written{}, fmt.Errorf("writing a position delete file: %w", err)
-	}
-	return e.written, nil
+// WriterOptions of a position delete file.
+type WriterOptions struct {
+	// GroupRows is the number of records of a row group, which is in memory until it is complete; default 2^20.
+	GroupRows int
 }
 
-// encoder collects records and writes them in batches.
-type encoder struct {
-	file  *file.Writer
-	group file.BufferedRowGroupWriter // nil before the first and after each full one
-	rows  int                         // of group
+// Writer writes a Parquet position delete file: the records of each data file, in the order that the table spec asks for
+// ("Position Delete Files"). At most one row group is kept in memory, compressed.
+type Writer struct {
+	file      *file.Writer
+	group     file.BufferedRowGroupWriter // nil before the first and after each full one
+	rows      int                         // of group
+	groupRows int
+	batch     int // records that are handed over at once
 
 	paths     []parquet.ByteArray
 	positions []int64
@@ -80,10 +66,11 @@ type encoder struct {
 	written   Written
 }
 
-func newEncoder(w io.Writer) (*encoder, error) {
+// NewWriter begins a file. What goes to w is no file before Close has succeeded. w is not closed.
+func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	root, err := fileSchema()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("writing a position delete file: %w", err)
 	}
 	props := parquet.NewWriterProperties(
 		parquet.WithCompression(compress.Codecs.Zstd),
@@ -92,9 +79,30 @@ func newEncoder(w io.Writer) (*encoder, error) {
 	// The struct hides Close, which the Parquet writer would call.
 	out, err := file.NewParquetWriterWithError(struct{ io.Writer }{w}, root, file.WithWriterProps(props))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("writing a position delete file: %w", err)
 	}
-	return &encoder{file: out}, nil
+	rows := o.GroupRows
+	if rows <= 0 {
+		rows = groupRows
+	}
+	return &Writer{file: out, groupRows: rows, batch: min(rows, batchRows)}, nil
+}
+
+// Add appends the records of one data file: its path and the set of its deleted positions. Paths have to come in
+// ascending order, else the error is [ErrPaths]; a data file without positions adds nothing.
+func (e *Writer) Add(path string, positions *puffin.Bitmap) error {
+	if err := e.add(path, positions); err != nil {
+		return fmt.Errorf("writing the positions of %s to a position delete file: %w", path, err)
+	}
+	return nil
+}
+
+// Close completes the file and says what its manifest entry has to. No positions at all are [ErrNoRecords].
+func (e *Writer) Close() (Written, error) {
+	if err := e.close(); err != nil {
+		return Written{}, fmt.Errorf("writing a position delete file: %w", err)
+	}
+	return e.written, nil
 }
 
 // fileSchema returns the two required columns with their reserved field ids.
@@ -111,8 +119,7 @@ func fileSchema() (*schema.GroupNode, error) {
 	return schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{path, pos}, -1)
 }
 
-// add appends the records of one data file.
-func (e *encoder) add(path string, positions *puffin.Bitmap) error {
+func (e *Writer) add(path string, positions *puffin.Bitmap) error {
 	if e.started && path <= e.last {
 		return fmt.Errorf("%w: it comes after %s", ErrPaths, e.last)
 	}
@@ -124,7 +131,7 @@ func (e *encoder) add(path string, positions *puffin.Bitmap) error {
 	for pos := range positions.Positions() {
 		e.count(path, pos)
 		e.paths, e.positions = append(e.paths, text), append(e.positions, pos)
-		if len(e.positions) == batchRows {
+		if len(e.positions) == e.batch {
 			if err := e.flush(); err != nil {
 				return err
 			}
@@ -133,7 +140,7 @@ func (e *encoder) add(path string, positions *puffin.Bitmap) error {
 	return nil
 }
 
-func (e *encoder) count(path string, pos int64) {
+func (e *Writer) count(path string, pos int64) {
 	w := &e.written
 	if w.Records == 0 {
 		*w = Written{LowerPath: path, LowerPos: pos, UpperPos: pos}
@@ -144,7 +151,7 @@ func (e *encoder) count(path string, pos int64) {
 }
 
 // flush writes the collected records to the row group and ends it when it is full.
-func (e *encoder) flush() error {
+func (e *Writer) flush() error {
 	if len(e.positions) == 0 {
 		return nil
 	}
@@ -160,7 +167,7 @@ func (e *encoder) flush() error {
 	}
 	e.rows += len(e.positions)
 	e.paths, e.positions = e.paths[:0], e.positions[:0]
-	if e.rows < groupRows {
+	if e.rows < e.groupRows {
 		return nil
 	}
 	group := e.group
@@ -168,7 +175,7 @@ func (e *encoder) flush() error {
 	return group.Close()
 }
 
-func (e *encoder) writeColumns() error {
+func (e *Writer) writeColumns() error {
 	for i := range e.file.NumColumns() {
 		column, err := e.group.Column(i)
 		if err != nil {
@@ -187,7 +194,7 @@ func (e *encoder) writeColumns() error {
 	return nil
 }
 
-func (e *encoder) close() error {
+func (e *Writer) close() error {
 	if e.written.Records == 0 {
 		return ErrNoRecords
 	}

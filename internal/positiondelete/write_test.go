@@ -45,11 +45,25 @@ func sets(t testing.TB, files ...deleted) iter.Seq2[string, *puffin.Bitmap] {
 	}
 }
 
+// write writes one file, as far as it gets.
+func write(w io.Writer, files iter.Seq2[string, *puffin.Bitmap]) (positiondelete.Written, error) {
+	out, err := positiondelete.NewWriter(w, positiondelete.WriterOptions{})
+	if err != nil {
+		return positiondelete.Written{}, err
+	}
+	for path, positions := range files {
+		if err := out.Add(path, positions); err != nil {
+			return positiondelete.Written{}, err
+		}
+	}
+	return out.Close()
+}
+
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	t.Parallel()
 	long := "s3://lake/" + strings.Repeat("x", 4000)
 	var buf bytes.Buffer
-	got, err := positiondelete.Write(&buf, sets(t,
+	got, err := write(&buf, sets(t,
 		deleted{"s3://lake/a b%20ü.parquet", [][2]int64{{7, 9}, {0, 0}, {1 << 40, 1<<40 + 1}}},
 		deleted{"s3://lake/none.parquet", nil},
 		deleted{long, [][2]int64{{puffin.MaxPosition, puffin.MaxPosition}}},
@@ -68,7 +82,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 func TestAWrittenFileHasTheColumnsOfTheSpec(t *testing.T) {
 	t.Parallel()
 	var buf bytes.Buffer
-	_, err := positiondelete.Write(&buf, sets(t, deleted{"a", [][2]int64{{0, 2}}}))
+	_, err := write(&buf, sets(t, deleted{"a", [][2]int64{{0, 2}}}))
 	require.NoError(t, err)
 	pf, err := file.NewParquetReader(bytes.NewReader(buf.Bytes()))
 	require.NoError(t, err)
@@ -92,7 +106,7 @@ func TestALargeFileIsWrittenInRowGroupsOfBoundedSize(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 20
 	var buf bytes.Buffer
-	got, err := positiondelete.Write(&buf, sets(t,
+	got, err := write(&buf, sets(t,
 		deleted{"a", [][2]int64{{5, 5}}}, deleted{"b", [][2]int64{{0, most - 2}}}, deleted{"c", [][2]int64{{3, 3}}}))
 	require.NoError(t, err)
 	require.EqualValues(t, most+1, got.Records)
@@ -129,7 +143,7 @@ func TestWhatCannotBeWrittenHasANamedError(t *testing.T) {
 		"no data files":              {nil, positiondelete.ErrNoRecords},
 		"data files without deletes": {[]deleted{{"a", nil}, {"b", nil}}, positiondelete.ErrNoRecords},
 	} {
-		_, err := positiondelete.Write(io.Discard, sets(t, c.files...))
+		_, err := write(io.Discard, sets(t, c.files...))
 		require.ErrorIs(t, err, c.want, name)
 	}
 }
@@ -151,10 +165,10 @@ func TestAWriteThatFailsAnywhereIsAnError(t *testing.T) {
 	t.Parallel()
 	files := sets(t, deleted{"a", [][2]int64{{0, 100}}}, deleted{"b", [][2]int64{{5, 5}}})
 	var buf bytes.Buffer
-	_, err := positiondelete.Write(&buf, files)
+	_, err := write(&buf, files)
 	require.NoError(t, err)
 	for room := 0; room < buf.Len(); room += 11 {
-		_, err := positiondelete.Write(&full{room}, files)
+		_, err := write(&full{room}, files)
 		require.ErrorIs(t, err, errFull, "after %d bytes", room)
 	}
 }
@@ -170,7 +184,7 @@ func (c *closing) Close() error { c.closed++; return nil }
 func TestTheWriterIsLeftOpen(t *testing.T) {
 	t.Parallel()
 	var w closing
-	_, err := positiondelete.Write(&w, sets(t, deleted{"a", [][2]int64{{1, 1}}}))
+	_, err := write(&w, sets(t, deleted{"a", [][2]int64{{1, 1}}}))
 	require.NoError(t, err)
 	assert.Zero(t, w.closed)
 }
@@ -183,7 +197,7 @@ func TestAnotherReaderDropsExactlyTheWrittenPositions(t *testing.T) {
 	require.NoError(t, err)
 	location := filepath.Join(dir, "t", "data", "deletes.parquet")
 	var buf bytes.Buffer
-	written, err := positiondelete.Write(&buf, sets(t,
+	written, err := write(&buf, sets(t,
 		deleted{data[0].FilePath(), [][2]int64{{0, 97}}}, deleted{data[2].FilePath(), [][2]int64{{1, 48}, {50, 98}}}))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(location, buf.Bytes(), 0o644))
@@ -228,4 +242,20 @@ func ids(t *testing.T, tbl *table.Table) (out []int64) {
 		batch.Release()
 	}
 	return out
+}
+
+func TestRowGroupsAreAsLongAsTheOptionsSay(t *testing.T) {
+	t.Parallel()
+	var buf bytes.Buffer
+	w, err := positiondelete.NewWriter(&buf, positiondelete.WriterOptions{GroupRows: 100})
+	require.NoError(t, err)
+	for path, positions := range sets(t, deleted{"a", [][2]int64{{0, 149}}}, deleted{"b", [][2]int64{{0, 99}}}) {
+		require.NoError(t, w.Add(path, positions))
+	}
+	_, err = w.Close()
+	require.NoError(t, err)
+	pf, err := file.NewParquetReader(bytes.NewReader(buf.Bytes()))
+	require.NoError(t, err)
+	require.Equal(t, 3, pf.NumRowGroups())
+	assert.Equal(t, int64(50), pf.MetaData().RowGroup(2).NumRows())
 }

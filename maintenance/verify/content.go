@@ -7,11 +7,7 @@ import (
 
 // binding compares the entry of a new deletion vector with its data file and with what was proved.
 func (c *checker) binding(v Vector, f iceberg.DataFile) {
-	referenced := ""
-	if r := f.ReferencedDataFile(); r != nil {
-		referenced = *r
-	}
-	want(c, "A2", "referenced data file of "+idText(v.id()), referenced, v.DataFile.Path)
+	want(c, "A2", "referenced data file of "+idText(v.id()), referenced(f), v.DataFile.Path)
 	want(c, "A2", "record count of "+idText(v.id()), f.Count(), v.Cardinality)
 	want(c, "B10", "file size in the entry of "+idText(v.id()), f.FileSizeBytes(), v.PuffinSize)
 	live := c.Now.DataFiles[v.DataFile.Path]
@@ -26,6 +22,14 @@ func (c *checker) binding(v Vector, f iceberg.DataFile) {
 	if seq := c.effective(v.Seq); seq < live.Seq {
 		c.differ("B2", "the deletion vector of %s has data sequence number %d, its data file %d", live.Path, seq, live.Seq)
 	}
+}
+
+// referenced is the referenced_data_file of an entry, "" when it has none.
+func referenced(f iceberg.DataFile) string {
+	if r := f.ReferencedDataFile(); r != nil {
+		return *r
+	}
+	return ""
 }
 
 // effective is the data sequence number that an added entry has for readers.
@@ -82,21 +86,27 @@ func (c *checker) replaced(after map[string][]*snapshot.DeleteFile) {
 	c.compared("A4", moved, "%d deletion vectors that moved have as many positions as before", moved)
 }
 
-// coverage compares the removed position delete files with the deletion vectors that hold their records now.
+// coverage compares the removed position delete files with the deletion vectors and the position delete files that hold
+// their records now.
 func (c *checker) coverage(after map[string][]*snapshot.DeleteFile) {
 	targets := 0
+	live := map[snapshot.FileID]*snapshot.DeleteFile{}
+	for _, d := range c.Now.PositionDeletes {
+		live[d.FileID] = d
+	}
 	for _, f := range c.found.removed {
 		for _, t := range c.Targets[snapshot.IDOf(f)] {
 			if c.Now.DataFiles[t.Path] == nil {
 				continue
 			}
 			targets++
-			if len(after[t.Path]) == 0 {
-				c.differ("B7", "position delete file %s is gone and %s, of which it deleted rows, has no deletion vector", f.FilePath(), t.Path)
+			holder := live[c.Holders[t.Path]]
+			if len(after[t.Path]) == 0 && (holder == nil || !holder.AppliesTo(c.Now.DataFiles[t.Path])) {
+				c.differ("B7", "position delete file %s is gone and %s, of which it deleted rows, has neither a deletion vector nor a new position delete file", f.FilePath(), t.Path)
 			}
 		}
 	}
-	c.compared("B7", targets, "%d times a removed position delete file had records of a live data file, which has a deletion vector", targets)
+	c.compared("B7", targets, "%d times a removed position delete file had records of a live data file, which has a deletion vector or a new position delete file", targets)
 }
 
 // lifetime looks for live deletion vectors in the Puffin files of retired ones.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/apache/iceberg-go"
@@ -255,11 +254,13 @@ func fileID(f snapshot.NewPositionDeletes) snapshot.FileID {
 }
 
 func (c *checker) meantFile(id snapshot.FileID) *snapshot.NewPositionDeletes {
-	i := slices.IndexFunc(c.AddedFiles, func(f snapshot.NewPositionDeletes) bool { return fileID(f) == id })
-	if i < 0 {
-		return nil
+	if c.files == nil {
+		c.files = map[snapshot.FileID]*snapshot.NewPositionDeletes{}
+		for i := range c.AddedFiles {
+			c.files[fileID(c.AddedFiles[i])] = &c.AddedFiles[i]
+		}
 	}
-	return &c.AddedFiles[i]
+	return c.files[id]
 }
 
 // addedFile compares an added entry with the position delete file that was proved.
@@ -269,6 +270,10 @@ func (c *checker) addedFile(meant *snapshot.NewPositionDeletes, id snapshot.File
 	}
 	c.found.added[id] = true
 	want(c, "B8", "content of "+meant.Location, f.ContentType(), iceberg.EntryContentPosDeletes)
+	if c.After.Metadata.Version() >= 3 {
+		c.differ("B8", "the position delete file %s was added to a table of format version %d", meant.Location, c.After.Metadata.Version())
+	}
+	want(c, "B2", "referenced data file of "+meant.Location, referenced(f), meant.Referenced)
 	want(c, "C7", "snapshot id of the added entry "+meant.Location, got.snapshotID, c.snap.SnapshotID)
 	want(c, "C7", "data sequence number of "+meant.Location, got.seq, meant.Seq)
 	want(c, "A2", "record count of "+meant.Location, f.Count(), meant.Records)

@@ -44,6 +44,8 @@ type Change struct {
 	Tag       string           // put on the parent, "" for none
 	// Targets are, of each removed position delete file, the data files that its records apply to.
 	Targets map[snapshot.FileID][]*snapshot.DataFile
+	// Holders are, by the path of a data file, the position delete files among AddedFiles that have all of these records.
+	Holders map[string]snapshot.FileID
 }
 
 // Input is what there is to compare.
@@ -154,7 +156,8 @@ type checker struct {
 
 	gone, came []iceberg.ManifestFile // delete manifests of the parent alone, and of the snapshot alone
 	found      entries
-	vectors    map[snapshot.FileID]Vector // Added, by what identifies them
+	vectors    map[snapshot.FileID]Vector                       // Added, by what identifies them
+	files      map[snapshot.FileID]*snapshot.NewPositionDeletes // AddedFiles
 }
 
 func (c *checker) compared(name string, n int, format string, args ...any) {

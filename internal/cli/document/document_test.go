@@ -27,7 +27,7 @@ func report() *maintenance.Report {
 	return &maintenance.Report{
 		Table: "prod.sales.orders", Ref: "main", Action: maintenance.Compact, PlanID: "0123456789abcdef", SnapshotBefore: &before, SnapshotAfter: &after, Committed: true,
 		Before: maintenance.Counts{PositionDeleteFiles: 3, DeletedRows: 7, DeleteBytes: 1000}, After: maintenance.Counts{DeletionVectors: 2, PuffinFiles: 1, DeletedRows: 7},
-		DigestBefore: "ab", DigestAfter: "ab", DataFiles: 2, Puffins: []string{"s3://lake/<&>.puffin"}, Attempts: 1, Seconds: 0.123456, Dropped: []string{}, Findings: []any{}, Warnings: []string{"the clock is wrong"},
+		DigestBefore: "ab", DigestAfter: "ab", DataFiles: 2, Puffins: []string{"s3://lake/<&>.puffin"}, DeleteFiles: []string{}, Attempts: 1, Seconds: 0.123456, Dropped: []string{}, Findings: []any{}, Warnings: []string{"the clock is wrong"},
 		Verified: []string{"A1: 2 data manifests are the same"}, Verification: maintenance.Verification{Checks: []verify.Check{{Name: "A1", What: "2 data manifests are the same", Compared: 2}}, Requests: 3, Bytes: 400, Seconds: 0.25}, Requests: storage.Stats{Gets: 1, RangeGets: 2, Heads: 3, Puts: 4, Deletes: 5, Lists: 6, Retries: 7, Failures: 8, BytesRead: 9, BytesWritten: 10},
 		Skipped: []maintenance.Skip{{Reason: "dv-sequence", DataFile: "s3://lake/f", Detail: "why", Hint: "what next"}},
 	}

@@ -68,6 +68,8 @@ func (o *PlanOptions) check() error {
 		return exit.Usagef("--action %q is not one of compact, migrate", o.Run.Action)
 	case o.Run.UpgradeFormat && o.Run.Action != maintenance.Migrate:
 		return exit.Usagef("--upgrade-format goes with --action migrate")
+	case o.Run.InPlace != maintenance.InPlace{} && o.Run.Action != maintenance.Compact:
+		return exit.Usagef("--granularity, --delete-file-size, --min-input-files and --rewrite-all go with --action compact")
 	}
 	return nil
 }

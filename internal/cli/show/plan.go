@@ -86,21 +86,45 @@ func partitions(p *page, s term.Style, all []maintenance.PartitionPlan) {
 		files += int64(part.PositionDeleteFiles)
 		records += part.Records
 	}
-	p.printf("\n  %s: %s with %s in %s\n", s.Bold("merge"), term.Plural(files, "position delete file", "position delete files"),
+	verb := "merge"
+	if all[0].InPlace != nil {
+		verb = "rewrite as fewer"
+	}
+	p.printf("\n  %s: %s with %s in %s\n", s.Bold(verb), term.Plural(files, "position delete file", "position delete files"),
 		term.Plural(records, "record", "records"), term.Plural(int64(len(all)), "partition", "partitions"))
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b maintenance.PartitionPlan) int {
 		return cmp.Or(cmp.Compare(b.PositionDeleteFiles, a.PositionDeleteFiles), cmp.Compare(b.Records, a.Records))
 	})
-	t := &term.Table{Indent: "    ", Right: []bool{false, true, true, true, true}}
-	t.Row(s.Dim("partition"), s.Dim("spec"), s.Dim("delete files"), s.Dim("records"), s.Dim("data files"))
+	t := &term.Table{Indent: "    ", Right: []bool{false, true, true, true, true, true, true}}
+	head := []string{s.Dim("partition"), s.Dim("spec"), s.Dim("delete files"), s.Dim("records"), s.Dim("data files")}
+	if all[0].InPlace != nil {
+		head = append(head, s.Dim("size"), s.Dim("become"))
+	}
+	t.Row(head...)
 	for _, part := range sorted[:min(len(sorted), topPartitions)] {
-		t.Row(term.Safe(cmp.Or(part.Partition, "unpartitioned")), fmt.Sprint(part.SpecID), term.Count(int64(part.PositionDeleteFiles)), term.Count(part.Records), term.Count(int64(part.DataFiles)))
+		t.Row(partition(part)...)
 	}
 	p.table(t)
 	if more := len(sorted) - topPartitions; more > 0 {
 		p.printf("    %s\n", s.Dim(fmt.Sprintf("and %s", term.Plural(int64(more), "more partition", "more partitions"))))
 	}
+}
+
+// partition is a row of the table of partitions.
+func partition(part maintenance.PartitionPlan) []string {
+	row := []string{
+		term.Safe(cmp.Or(part.Partition, "unpartitioned")), fmt.Sprint(part.SpecID), term.Count(int64(part.PositionDeleteFiles)),
+		term.Count(part.Records), term.Count(int64(part.DataFiles)),
+	}
+	if in := part.InPlace; in != nil {
+		after := "as records tell"
+		if in.FilesAfter != nil {
+			after = term.Count(int64(*in.FilesAfter))
+		}
+		row = append(row, term.Size(in.Bytes), after)
+	}
+	return row
 }
 
 // why explains the reasons for writing a Puffin file anew.

@@ -58,7 +58,7 @@ func bugs() []bug {
 			{"maintenance/merge.go", "		if _, in := p.in[t]; in {\n			return true", "		if _, in := p.in[t]; in {\n			return false"},
 		}},
 		{"6", "a position delete file goes although a data file that it applies to is not covered", []edit{
-			{"maintenance/settle.go", "if !v.gone[t] && !r.covered(t, v) {", "if t == nil {"},
+			{"maintenance/settle.go", "if !v.gone[t] && !covered(t) {", "if t == nil {"},
 		}},
 		{"6", "a data file whose deletes another writer changed stays in the commit", []edit{
 			{"maintenance/rebase.go", "if !sameData(f, now) || added[f.Path] {", "if !sameData(f, now) && false {"},

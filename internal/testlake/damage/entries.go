@@ -26,7 +26,7 @@ func entryFaults() []fault {
 			l.commit(l.vector(hurt{})...)
 		}},
 		{name: "a vector", issue: "dv-in-v2", class: ask, level: metadata, in: with(vectorShapes()[:3], func(s *shape) { s.version = 2 }), make: func(l *lab) {
-			l.change(forge.Change{Add: forge.Files(l.vector(hurt{}, l.shape.positions...)...), Version: 3, Bytes: older})
+			l.change(forge.Change{Add: forge.Files(l.vector(hurt{}, l.shape.positions...)...), Version: 3, Bytes: forge.AsVersion2})
 			if l.shape.siblings {
 				l.dataFile = ""
 			}
@@ -62,11 +62,6 @@ func (l *lab) withOtherSpec() int {
 	l.data = append(l.data, f)
 	l.commit(f)
 	return len(l.data) - 1
-}
-
-// older makes a manifest with the fields of format version 3 say in its header that it is of version 2.
-func older(_ iceberg.ManifestContent, data []byte) []byte {
-	return bytes.Replace(data, []byte("\x1cformat-version\x023"), []byte("\x1cformat-version\x022"), 1)
 }
 
 // late commits vectors of which the first is older than its data file.

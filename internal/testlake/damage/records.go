@@ -32,7 +32,7 @@ func recordFaults() []fault {
 		{name: "a file in a manifest with one that references its data file", issue: "delete-rows", class: safe, level: vectors, in: fileShapes(), make: func(l *lab) {
 			d := l.deletes(l.at(0, 50), l.at(0, 1), l.at(0, 2)).Build()
 			other := l.deletes(l.at(1, 8)).ReferencedDataFile(l.path(1)).Build()
-			l.change(forge.Change{Add: forge.Files(d, other), Version: 3, Bytes: older})
+			l.change(forge.Change{Add: forge.Files(d, other), Version: 3, Bytes: forge.AsVersion2})
 			l.right[l.path(0)], l.right[l.path(1)] = l.shape.positions, append(l.right[l.path(1)], 8)
 			l.healthy = append(l.healthy, other.FilePath())
 			l.location, l.dataFile = d.FilePath(), ""

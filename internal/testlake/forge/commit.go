@@ -43,6 +43,12 @@ type Change struct {
 	Timestamp int64
 }
 
+// AsVersion2, as Bytes of a change of Version 3, makes a manifest with the fields of format version 3 say in its header that
+// it is of version 2. The library writes referenced_data_file of position delete files in no other way.
+func AsVersion2(_ iceberg.ManifestContent, data []byte) []byte {
+	return bytes.Replace(data, []byte("\x1cformat-version\x023"), []byte("\x1cformat-version\x022"), 1)
+}
+
 // Added is an entry to add: a data file or a delete file.
 type Added struct {
 	File iceberg.DataFile

@@ -218,7 +218,7 @@ func (c *commit) deletes() {
 		_, was := old[id]
 		switch {
 		case !isVector(e) && !was:
-			c.bad("B8 position delete file %s is new", id)
+			c.positionDeletes(e, data)
 		case isVector(e):
 			if c.after.Version() < 3 && !was {
 				c.bad("B8 deletion vector %s in a table of version %d", id, c.after.Version())

@@ -20,7 +20,11 @@ func (w *world) options(s step) maintenance.Options {
 	return maintenance.Options{
 		Action: maintenance.Action(s.op), Ref: w.use, UpgradeFormat: s.args[0]%2 == 0,
 		Memory: []int64{1, 2000, 1 << 30}[s.args[0]%3], TargetPuffinSize: []int64{300, 1500, 1 << 26}[s.args[1]%3],
-		Where:       []string{"", "", "region = 1", "region IS NULL OR NOT region IN (0, 2)", "region <= 1"}[s.args[3]%5],
+		Where: []string{"", "", "region = 1", "region IS NULL OR NOT region IN (0, 2)", "region <= 1"}[s.args[3]%5],
+		InPlace: maintenance.InPlace{
+			Granularity: []maintenance.Granularity{"", maintenance.ByFile, maintenance.ByPartition}[s.args[1]%3],
+			TargetSize:  []int64{1200, 1 << 26}[s.args[0]%2], MinInputFiles: 1 + s.args[3]%3, RewriteAll: s.args[3]%4 == 0,
+		},
 		Parallelism: 2, Retry: maintenance.Retry{Attempts: 4, BaseDelay: time.Nanosecond, MaxDelay: time.Nanosecond},
 	}
 }
