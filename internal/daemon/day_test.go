@@ -99,14 +99,13 @@ func (b *busy) check(t *testing.T) {
 
 // day is what a day brought.
 type day struct {
-	results  map[Result]int
-	commits  int
-	lost     int // races
-	dropped  int // data files
-	bytes    int64
-	counts   maintenance.Counts // at the end, of all tables
-	reading  maintenance.Reading
-	forecast maintenance.Forecast // of what was carried out
+	results map[Result]int
+	commits int
+	lost    int // races
+	dropped int // data files
+	bytes   int64
+	counts  maintenance.Counts // at the end, of all tables
+	reading maintenance.Reading
 }
 
 // live lets writers and, when it is there, a daemon work on tables for a day.
