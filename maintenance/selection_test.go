@@ -18,7 +18,7 @@ func TestAPositionDeleteFileOfAFormatThatNobodyReadsBlocksTheDataFilesThatItMayA
 		id := snapshot.FileID{Path: "deletes"}
 		g.PositionDeletes = append(g.PositionDeletes, &snapshot.DeleteFile{FileID: id, Format: format, Group: g, Seq: 2})
 	}
-	s := &selection{blocked: map[*snapshot.DataFile]bool{}, fixed: map[*snapshot.DeleteFile]bool{}}
+	s := &selection{blocked: map[*snapshot.DataFile]bool{}, fixed: map[*snapshot.DeleteFile]bool{}, chosen: func(*snapshot.Group) bool { return true }}
 	s.blockUnreadable(g)
 	assert.Equal(t, map[*snapshot.DataFile]bool{old: true}, s.blocked)
 	assert.Len(t, s.skipped, 2, "the file and the data file")
