@@ -110,9 +110,9 @@ func TestAnExplicitOlderSequenceNumberOutlivesEveryMerge(t *testing.T) {
 	f := l.files(6) // sequence numbers 1 to 6
 	three := int64(3)
 	older := l.EqualityDeletes(0, nil, 1)
-	added := l.Commit(forge.Change{Operation: table.OpDelete, Add: []forge.Added{{File: older, Seq: &three}}})
-	l.vector(f[0], 1)
-	l.vector(f[1], 2)
+	vectors := l.DeletionVectors(forge.Vector{Data: f[0], Positions: []int64{1}}, forge.Vector{Data: f[1], Positions: []int64{2}})
+	// In one manifest with vectors, which is written anew when they are replaced: alone they would be left where they are.
+	added := l.Commit(forge.Change{Operation: table.OpDelete, Add: append(forge.Files(vectors...), forge.Added{File: older, Seq: &three})})
 	for round := range 3 {
 		l.merges(f[1], 2, int64(10+round))
 		e := l.liveDeletes()[older.FilePath()]

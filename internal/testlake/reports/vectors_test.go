@@ -270,7 +270,7 @@ func TestADeletionVectorInATableOfVersion2StaysUntilSomebodyDecides(t *testing.T
 	l.deletePositions(f[1], map[string][]int64{f[1].FilePath(): {4}})
 	r := l.run(maintenance.Options{Action: maintenance.Compact})
 	assert.False(t, r.Committed)
-	assert.Equal(t, map[string]int{"dv-in-v2": 1, "format-version": 1}, reasons(r))
+	assert.Equal(t, map[string]int{"dv-in-v2": 1}, reasons(r))
 	r = l.migrate()
 	assert.Equal(t, map[string]int{"dv-in-v2": 1}, reasons(r))
 	assert.Contains(t, l.livePaths(), d.FilePath())
