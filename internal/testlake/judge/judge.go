@@ -252,7 +252,7 @@ func (c *commit) vector(e entry, data map[string]entry) {
 	if e.file.SpecID() != f.file.SpecID() || !testlake.EqualTuples(e.file.Partition(), f.file.Partition()) {
 		c.bad("B2 deletion vector of %s: spec %d %v, data file has %d %v", path, e.file.SpecID(), e.file.Partition(), f.file.SpecID(), f.file.Partition())
 	}
-	if want := c.sourceSeq(path, f); e.SequenceNum() != want {
+	if want := c.sourceSeq(path, f, f.SequenceNum()); e.SequenceNum() != want {
 		c.bad("C7 deletion vector of %s: data sequence number %d, its sources have %d", path, e.SequenceNum(), want)
 	}
 	if value(e.FileSequenceNum()) != c.snap.SequenceNumber || e.SnapshotID() != c.snap.SnapshotID || e.Status() != iceberg.EntryStatusADDED {
@@ -271,14 +271,14 @@ func (c *commit) vector(e entry, data map[string]entry) {
 }
 
 // sourceSeq returns the largest data sequence number of the deletes that a data file had.
-func (c *commit) sourceSeq(path string, f entry) int64 {
+func (c *commit) sourceSeq(path string, f entry, since int64) int64 {
 	var vector, files int64 = -1, -1
 	for _, e := range c.old.entries {
 		ref := e.file.ReferencedDataFile()
 		switch {
 		case isVector(e) && ref != nil && *ref == path:
 			vector = e.SequenceNum()
-		case isPosition(e) && !isVector(e) && e.SequenceNum() >= f.SequenceNum() && (ref == nil || *ref == path) &&
+		case isPosition(e) && !isVector(e) && e.SequenceNum() >= since && (ref == nil || *ref == path) &&
 			e.file.SpecID() == f.file.SpecID() && testlake.EqualTuples(e.file.Partition(), f.file.Partition()) &&
 			slices.ContainsFunc(testlake.Records(c.t, c.fs, e.file.FilePath())[path], func(int64) bool { return true }):
 			files = max(files, e.SequenceNum())

@@ -24,7 +24,8 @@ func (c *commit) positionDeletes(e entry, data map[string]entry) {
 		n += len(records[path])
 		f, ok := data[path]
 		if !ok {
-			continue // it went between the writing of the file and the commit
+			newest = max(newest, c.sourceSeq(path, e, 0)) // it went between the writing of the file and the commit
+			continue
 		}
 		live++
 		switch {
@@ -33,7 +34,7 @@ func (c *commit) positionDeletes(e entry, data map[string]entry) {
 		case e.SequenceNum() < f.SequenceNum():
 			c.bad("B2 position delete file %s has data sequence number %d, its data file %s has %d", id, e.SequenceNum(), path, f.SequenceNum())
 		}
-		newest = max(newest, c.sourceSeq(path, f))
+		newest = max(newest, c.sourceSeq(path, f, f.SequenceNum()))
 		if unique := slices.Compact(slices.Sorted(slices.Values(records[path]))); !slices.Equal(unique, records[path]) {
 			c.bad("B2 position delete file %s: positions of %s do not ascend: %v", id, path, records[path])
 		}
