@@ -8,15 +8,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob/driver"
-	"gocloud.dev/gcerrors"
 
 	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 )
 
-var errUnimplemented = errors.New("this operation is not supported on Azure")
-
 // bucket implements driver.Bucket.
 type bucket struct {
+	cloud.Driver
 	client    *container.Client
 	closeIdle func()
 }
@@ -43,17 +41,6 @@ func (b *bucket) As(target any) bool {
 		return false
 	}
 	return true
-}
-
-// ErrorAs implements driver.Bucket.
-func (b *bucket) ErrorAs(err error, target any) bool { return errors.As(err, target) }
-
-// ErrorCode implements driver.Bucket.
-func (b *bucket) ErrorCode(err error) gcerrors.ErrorCode {
-	if errors.Is(err, errUnimplemented) {
-		return gcerrors.Unimplemented
-	}
-	return cloud.Code(err)
 }
 
 // Attributes implements driver.Bucket.
@@ -85,26 +72,11 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Copy implements driver.Bucket; it is not supported.
-func (b *bucket) Copy(context.Context, string, string, *driver.CopyOptions) error {
-	return errUnimplemented
-}
-
-// SignedURL implements driver.Bucket; it is not supported.
-func (b *bucket) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
-	return "", errUnimplemented
-}
-
 // ListPaged implements driver.Bucket.
 func (b *bucket) ListPaged(ctx context.Context, opts *driver.ListOptions) (*driver.ListPage, error) {
 	pageSize := int32(1000)
-	if opts.Delimiter != "" {
-		return nil, errUnimplemented
-	}
-	if opts.BeforeList != nil {
-		if err := opts.BeforeList(nothing); err != nil {
-			return nil, err
-		}
+	if err := cloud.BeforeList(opts); err != nil {
+		return nil, err
 	}
 	list := &container.ListBlobsFlatOptions{MaxResults: &pageSize, Prefix: &opts.Prefix}
 	if marker := string(opts.PageToken); marker != "" {
@@ -139,6 +111,3 @@ func value[T any](p *T) (v T) {
 	}
 	return v
 }
-
-// nothing answers a hook that asks for the parameters of a request.
-func nothing(any) bool { return false }

@@ -1,9 +1,7 @@
 package azure
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -14,8 +12,7 @@ import (
 
 // judge says what an error of the client means.
 func judge(err error) error {
-	var judged *cloud.Error
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &judged) {
+	if cloud.Judged(err) {
 		return err
 	}
 	var reply *azcore.ResponseError

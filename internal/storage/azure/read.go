@@ -22,7 +22,7 @@ type reader struct {
 // NewRangeReader implements driver.Bucket.
 func (b *bucket) NewRangeReader(ctx context.Context, key string, offset, length int64, opts *driver.ReaderOptions) (driver.Reader, error) {
 	if opts.BeforeRead != nil {
-		if err := opts.BeforeRead(nothing); err != nil {
+		if err := opts.BeforeRead(cloud.NoParameters); err != nil {
 			return nil, err
 		}
 	}

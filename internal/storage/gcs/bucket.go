@@ -2,20 +2,17 @@ package gcs
 
 import (
 	"context"
-	"errors"
 
 	"cloud.google.com/go/storage"
 	"gocloud.dev/blob/driver"
-	"gocloud.dev/gcerrors"
 	"google.golang.org/api/iterator"
 
 	"github.com/dvcompactor/dvcompactor/internal/storage/cloud"
 )
 
-var errUnimplemented = errors.New("this operation is not supported on Google Cloud Storage")
-
 // bucket implements driver.Bucket.
 type bucket struct {
+	cloud.Driver
 	client    *storage.Client
 	handle    *storage.BucketHandle
 	closeIdle func()
@@ -45,17 +42,6 @@ func (b *bucket) As(target any) bool {
 	return true
 }
 
-// ErrorAs implements driver.Bucket.
-func (b *bucket) ErrorAs(err error, target any) bool { return errors.As(err, target) }
-
-// ErrorCode implements driver.Bucket.
-func (b *bucket) ErrorCode(err error) gcerrors.ErrorCode {
-	if errors.Is(err, errUnimplemented) {
-		return gcerrors.Unimplemented
-	}
-	return cloud.Code(err)
-}
-
 // Attributes implements driver.Bucket.
 func (b *bucket) Attributes(ctx context.Context, key string) (*driver.Attributes, error) {
 	a, err := b.object(key).Attrs(ctx)
@@ -70,26 +56,11 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 	return judge(b.object(key).Delete(ctx))
 }
 
-// Copy implements driver.Bucket; it is not supported.
-func (b *bucket) Copy(context.Context, string, string, *driver.CopyOptions) error {
-	return errUnimplemented
-}
-
-// SignedURL implements driver.Bucket; it is not supported.
-func (b *bucket) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
-	return "", errUnimplemented
-}
-
 // ListPaged implements driver.Bucket.
 func (b *bucket) ListPaged(ctx context.Context, opts *driver.ListOptions) (*driver.ListPage, error) {
 	const pageSize = 1000 // the most there is
-	if opts.Delimiter != "" {
-		return nil, errUnimplemented
-	}
-	if opts.BeforeList != nil {
-		if err := opts.BeforeList(nothing); err != nil {
-			return nil, err
-		}
+	if err := cloud.BeforeList(opts); err != nil {
+		return nil, err
 	}
 	query := &storage.Query{Prefix: opts.Prefix}
 	if err := query.SetAttrSelection([]string{"Name", "Size", "Updated"}); err != nil {
@@ -107,6 +78,3 @@ func (b *bucket) ListPaged(ctx context.Context, opts *driver.ListOptions) (*driv
 	}
 	return page, nil
 }
-
-// nothing answers a hook that asks for the parameters of a request.
-func nothing(any) bool { return false }

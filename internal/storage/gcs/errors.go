@@ -1,9 +1,7 @@
 package gcs
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -15,8 +13,7 @@ import (
 
 // judge says what an error of the client means.
 func judge(err error) error {
-	var judged *cloud.Error
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &judged) {
+	if cloud.Judged(err) {
 		return err
 	}
 	var reply *googleapi.Error
