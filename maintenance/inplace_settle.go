@@ -167,16 +167,7 @@ func (p *part) into(c *change, v *view) {
 }
 
 // dropped implements job.
-func (r *rewrite) dropped(v *view) []string {
-	out := []string{}
-	for f := range r.holder {
-		if v.dropped[f] || v.gone[f] {
-			out = append(out, f.Path)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
+func (r *rewrite) dropped(v *view) []string { return v.inVain(maps.Keys(r.holder)) }
 
 // rebase implements job. What was added meanwhile does not matter; a source that is gone does, for whoever removed it may
 // have given rows back, and so does a data file that is another one now. Nothing may be added to a table that was

@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 
@@ -30,6 +31,18 @@ type view struct {
 	missing map[*snapshot.DeleteFile]bool
 	// unsettled are position delete files that got a live data file to apply to which merging did not know.
 	unsettled map[*snapshot.DeleteFile]bool
+}
+
+// inVain returns the paths of those data files whose new deletes are not in a commit.
+func (v *view) inVain(files iter.Seq[*snapshot.DataFile]) []string {
+	out := []string{}
+	for f := range files {
+		if v.dropped[f] || v.gone[f] {
+			out = append(out, f.Path)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // samePlan is the view of a table that nobody changed.
@@ -123,16 +136,7 @@ func (r *results) settle(v *view) *change {
 }
 
 // dropped returns the data files that got a new deletion vector in vain.
-func (r *results) dropped(v *view) []string {
-	out := []string{}
-	for f := range r.written {
-		if v.dropped[f] || v.gone[f] {
-			out = append(out, f.Path)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
+func (r *results) dropped(v *view) []string { return v.inVain(maps.Keys(r.written)) }
 
 // goingFiles are the position delete files that go. A file that two entries list goes with both or not at all: its name is
 // all there is to tell them apart.

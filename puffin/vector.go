@@ -145,6 +145,7 @@ func vectorSize(b *Bitmap) uint64 {
 // sliceWriter is an io.Writer that appends.
 type sliceWriter struct{ buf []byte }
 
+// Write implements io.Writer; it never fails.
 func (w *sliceWriter) Write(p []byte) (int, error) {
 	w.buf = append(w.buf, p...)
 	return len(p), nil
