@@ -54,7 +54,7 @@ func TestACatalogThatIsAwayForAnHourCostsTheRunsOfThatHourAndNothingElse(t *test
 		e.work = e.reading
 		e.begin()
 		time.Sleep(3*time.Hour + odd)
-		assert.Len(t, e.made[Key{Table: "c.db.a"}], 3)
+		assert.Len(t, e.slots("c.db.a"), 3)
 		rest.Use(func(http.Handler) http.Handler { return http.HandlerFunc(away) })
 		time.Sleep(time.Hour)
 		s := e.daemon.Status()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -187,10 +188,15 @@ func (m mortal) Save(ctx context.Context, k Key, r Record) error {
 	return m.States.Save(ctx, k, r)
 }
 
-// eachOnce demands that every table had one run for each slot of a policy.
-func (e *era) eachOnce(p *config.Policy, tables []string, from, to time.Time) {
+// slots are those for which a table had a run that came to its end.
+func (e *era) slots(table string) []time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return slices.Clone(e.made[Key{Table: table}])
+}
+
+// eachOnce demands that every table had one run for each slot of a policy.
+func (e *era) eachOnce(p *config.Policy, tables []string, from, to time.Time) {
 	for _, table := range tables {
 		s, err := NewSchedule(p, table)
 		require.NoError(e.t, err)
@@ -199,7 +205,7 @@ func (e *era) eachOnce(p *config.Policy, tables []string, from, to time.Time) {
 			want = append(want, slot.UTC())
 		}
 		require.NotEmpty(e.t, want)
-		if !assert.Equal(e.t, want, e.made[Key{Table: table}], table) {
+		if !assert.Equal(e.t, want, e.slots(table), table) {
 			return
 		}
 	}
