@@ -29,6 +29,7 @@ type Options struct {
 	Vend          func(n int) Access // handed out with a table that is loaded for the nth time, counted from 1; replaces Config
 	TLS           *tls.Config        // of the server; nil for plain HTTP
 	Mounts        []storage.Mount    // where locations are, for the catalog itself
+	Properties    map[string]string  // credentials of Mounts
 	IgnoreParent  bool               // lists the top namespaces whatever parent is asked for, as catalogs without levels may
 }
 
@@ -59,7 +60,7 @@ type entry struct {
 
 // New starts a catalog for the time of a test.
 func New(t testing.TB, o Options) *Server {
-	store, err := storage.Open(t.Context(), storage.Options{Mounts: o.Mounts})
+	store, err := storage.Open(t.Context(), storage.Options{Mounts: o.Mounts, Properties: o.Properties})
 	require.NoError(t, err)
 	if o.TokenLifetime == 0 {
 		o.TokenLifetime = time.Hour
