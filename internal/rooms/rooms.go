@@ -45,7 +45,7 @@ func All() []Room {
 		{Path: "internal/lakewriter", What: "writes tables as engines do", X: 4, Y: 3,
 			May: []string{"catalog"}},
 		{Path: "internal/positiondelete", What: "position delete files", X: 1, Y: 4, May: []string{"internal/parquetfile", "internal/objectfile", "internal/orcfile", "internal/avroheader", "puffin"}},
-		{Path: "internal/rowcount", What: "how many rows a data file has", X: 0, Y: 4, May: []string{"internal/parquetfile", "internal/objectfile"}},
+		{Path: "internal/rowcount", What: "how many rows a data file has", X: 0, Y: 4, May: []string{"internal/parquetfile", "internal/objectfile", "internal/orcfile", "internal/avroheader"}},
 		{Path: "snapshot", What: "what is live; the next snapshot", X: 3, Y: 4, May: []string{"internal/avroheader", "internal/storage"}},
 		{Path: "puffin", What: "the file format, the DV codec", X: 2, Y: 4, Alone: true},
 		{Path: "catalog", What: "load, list, commit", X: 4, Y: 4, May: []string{"internal/storage"}},

@@ -3,47 +3,69 @@ package rowcount
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
-	"github.com/apache/iceberg-go"
 
 	"github.com/dvcompactor/dvcompactor/internal/objectfile"
+	"github.com/dvcompactor/dvcompactor/internal/orcfile"
 	"github.com/dvcompactor/dvcompactor/internal/parquetfile"
 )
 
-// Reasons why the number of rows is not known.
-var (
-	// ErrUnsupported tells that files of this format do not say how many rows they have in a place that is read here.
-	ErrUnsupported = errors.New("rows are counted in Parquet files only")
-	// ErrDamaged tells that the file does not say it, or says two different things: it is damaged, encrypted or no
-	// Parquet file.
-	ErrDamaged = parquetfile.ErrFormat
-)
+// ErrDamaged tells that a file does not say how many rows it has, or says two different things: it is damaged, encrypted,
+// of another format than Parquet, ORC and Avro, or needs a codec that nobody here has.
+var ErrDamaged = objectfile.ErrFormat
 
-// Of returns the number of rows that a data file says it has in its own footer. size is its size in bytes as the
-// manifest says; 0 when it is not known, and a wrong one does no harm. One request for the last 64 KiB of the object is
-// enough for most files; a second one fetches the rest of a large footer.
+// Options say what a manifest entry says of a data file.
+type Options struct {
+	// Size in bytes; 0 when it is not known, and a wrong one does no harm.
+	Size int64
+	// Rows is the record_count. An Avro file has no total, so that one which was cut between two blocks looks whole: one
+	// with fewer rows is [ErrDamaged].
+	Rows int64
+}
+
+// Of returns the number of rows that a data file says it has: in the footer of Parquet and ORC, of which the last 64 KiB of
+// the object are fetched first and mostly enough; or in the blocks of Avro, which are all fetched. The format is what the
+// bytes are.
 //
-// Errors are [ErrUnsupported] and [ErrDamaged]; one of the store is returned as it is.
-func Of(ctx context.Context, object objectfile.Source, size int64, format iceberg.FileFormat) (int64, error) {
-	if format != iceberg.ParquetFile {
-		return 0, fmt.Errorf("%w, this one is %s", ErrUnsupported, format)
-	}
-	var rows int64
-	r := objectfile.NewReader(ctx, object, objectfile.Options{Size: size, Ends: parquetfile.Ends})
-	err := r.Decode(func() error {
-		return parquetfile.Decode(r, func(pf *file.Reader) error {
-			rows = pf.NumRows()
-			return check(pf.MetaData())
-		})
+// Errors are [ErrDamaged]; one of the store is returned as it is.
+func Of(ctx context.Context, object objectfile.Source, o Options) (rows int64, err error) {
+	r := objectfile.NewReader(ctx, object, objectfile.Options{Size: o.Size, Ends: func(tail []byte) bool {
+		return parquetfile.Ends(tail) || orcfile.Ends(tail)
+	}})
+	err = r.Decode(func() (err error) {
+		switch {
+		case parquetfile.Ends(r.Tail()):
+			rows, err = ofParquet(r)
+		case orcfile.Ends(r.Tail()):
+			rows, err = ofORC(r)
+		default:
+			rows, err = ofAvro(r, o.Rows)
+		}
+		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	return rows, nil
+}
+
+func ofParquet(r *objectfile.Reader) (rows int64, err error) {
+	err = parquetfile.Decode(r, func(pf *file.Reader) error {
+		rows = pf.NumRows()
+		return check(pf.MetaData())
+	})
+	return rows, err
+}
+
+func ofORC(r *objectfile.Reader) (int64, error) {
+	f, err := orcfile.Open(r, r.Size())
+	if err != nil {
+		return 0, err
+	}
+	return f.Rows, nil
 }
 
 // check compares the rows of each row group with the values of its columns, so that one changed number in a footer is

@@ -18,7 +18,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/rowcount"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/stretchr/testify/assert"
@@ -46,7 +45,7 @@ func (o *object) ReadRange(_ context.Context, offset, length int64) ([]byte, err
 func (o *object) Size(context.Context) (int64, error) { return int64(len(o.data)), o.fail }
 
 func of(t testing.TB, data []byte) (int64, error) {
-	return rowcount.Of(t.Context(), &object{data: data}, int64(len(data)), iceberg.ParquetFile)
+	return rowcount.Of(t.Context(), &object{data: data}, rowcount.Options{Size: int64(len(data))})
 }
 
 // decode returns how many rows a file has by reading all of them.
@@ -119,7 +118,7 @@ func TestOnlyTheTailIsRead(t *testing.T) {
 	t.Parallel()
 	o := &object{data: encode(t, 200_000, 100_000)}
 	require.Greater(t, len(o.data), 1<<20)
-	got, err := rowcount.Of(t.Context(), o, int64(len(o.data)), iceberg.ParquetFile)
+	got, err := rowcount.Of(t.Context(), o, rowcount.Options{Size: int64(len(o.data))})
 	require.NoError(t, err)
 	assert.EqualValues(t, 200_000, got)
 	assert.EqualValues(t, 1, o.reads)
@@ -131,7 +130,7 @@ func TestALargeFooterIsReadWithASecondRequest(t *testing.T) {
 	o := &object{data: encode(t, 3000, 5)}
 	footer := int64(binary.LittleEndian.Uint32(o.data[len(o.data)-8:]))
 	require.Greater(t, footer, int64(64<<10))
-	got, err := rowcount.Of(t.Context(), o, 0, iceberg.ParquetFile)
+	got, err := rowcount.Of(t.Context(), o, rowcount.Options{})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3000, got)
 	assert.EqualValues(t, 2, o.reads)
@@ -142,17 +141,9 @@ func TestAWrongSizeInTheManifestDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	o := &object{data: encode(t, 1000, 100)}
 	for _, size := range []int64{-5, 0, 1, 100, int64(len(o.data)) - 1, int64(len(o.data)) + 1, 1 << 60} {
-		got, err := rowcount.Of(t.Context(), o, size, iceberg.ParquetFile)
+		got, err := rowcount.Of(t.Context(), o, rowcount.Options{Size: size})
 		require.NoError(t, err, size)
 		assert.EqualValues(t, 1000, got, size)
-	}
-}
-
-func TestOtherFormatsAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, format := range []iceberg.FileFormat{iceberg.AvroFile, iceberg.OrcFile, iceberg.PuffinFile, ""} {
-		_, err := rowcount.Of(t.Context(), &object{data: encode(t, 1, 1)}, 0, format)
-		require.ErrorIs(t, err, rowcount.ErrUnsupported, format)
 	}
 }
 
@@ -160,7 +151,7 @@ func TestAFailingStoreIsNotADamagedFile(t *testing.T) {
 	t.Parallel()
 	down := errors.New("store is down")
 	for _, size := range []int64{0, 100} {
-		_, err := rowcount.Of(t.Context(), &object{data: encode(t, 1, 1), fail: down}, size, iceberg.ParquetFile)
+		_, err := rowcount.Of(t.Context(), &object{data: encode(t, 1, 1), fail: down}, rowcount.Options{Size: size})
 		require.ErrorIs(t, err, down)
 		require.NotErrorIs(t, err, rowcount.ErrDamaged)
 	}
@@ -222,6 +213,9 @@ func TestANumberOfRowsThatTheColumnsDoNotHaveIsNotBelieved(t *testing.T) {
 func FuzzOf(f *testing.F) {
 	f.Add(encode(f, 0, 1))
 	f.Add(encode(f, 10, 3))
+	for _, name := range []string{"run-100-2-row.orc", "steps-500-3-gzip.avro"} {
+		f.Add(javaFile(f, name))
+	}
 	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
 	f.Add(bytes.Repeat([]byte{0xff}, 100))
 	f.Fuzz(func(t *testing.T, data []byte) {

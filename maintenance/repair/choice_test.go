@@ -1,6 +1,8 @@
 package repair_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/internal/lakewriter"
@@ -85,31 +87,51 @@ func TestFaultsThatDecideNothingAreMendedForTheWholePuffinFile(t *testing.T) {
 
 func TestPositionsGoOnlyWhenTheDataFileItselfDoesNotHaveThem(t *testing.T) {
 	t.Parallel()
-	for name, data := range map[string][]lakewriter.Record{
-		"more rows than the manifest says": make([]lakewriter.Record, 1000),
-		"nobody knows":                     nil,
+	parquet, err := lakewriter.EncodePositionDeletes(make([]lakewriter.Record, 1000)) // any Parquet file of so many rows
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		data   []byte // of a data file whose manifest entry says 100 rows; none when it is gone
+		mended bool
+	}{
+		"a Parquet file with more rows than the manifest says": {parquet, false},
+		"an ORC file with more rows":                           {javaFile(t, "noise-1000-3-zlib.orc"), false},
+		"an ORC file with the same":                            {javaFile(t, "run-100-2-row.orc"), true},
+		"an Avro file with more rows":                          {javaFile(t, "steps-500-3-snappy.avro"), false},
+		"an Avro file with the same":                           {javaFile(t, "run-100-2-row.avro"), true},
+		"an Avro file with less, which may have been cut":      {javaFile(t, "run-0-1-empty.avro"), false},
+		"nobody knows":                                         {nil, false},
 	} {
-		for _, c := range []string{
+		for _, fault := range []string{
 			"position-out-of-range: a vector with rows beyond the last",
 			"position-out-of-range: records beyond the last row, in format version 2",
 		} {
-			t.Run(name+", "+c, func(t *testing.T) {
+			t.Run(name+", "+fault, func(t *testing.T) {
 				t.Parallel()
-				w := admitNamed(t, c)
-				if data == nil {
+				w := admitNamed(t, fault)
+				if c.data == nil {
 					require.NoError(t, w.Lake.Remove(w.DataFile))
 				} else {
-					file, err := lakewriter.EncodePositionDeletes(data) // any Parquet file of so many rows
-					require.NoError(t, err)
-					w.Lake.Put(w.DataFile, file)
+					w.Lake.Put(w.DataFile, c.data)
 				}
 				before := w.photo()
 				_, err := w.run(applying)
+				if c.mended {
+					require.NoError(t, err)
+					w.assertRight()
+					return
+				}
 				require.ErrorIs(t, err, repair.ErrNoRepair)
 				w.assertUnchanged(before, "a repair that would bring rows back")
 			})
 		}
 	}
+}
+
+// javaFile is a file that the reference wrote, with the number of its rows in its name.
+func javaFile(t *testing.T, name string) []byte {
+	data, err := os.ReadFile(filepath.Join(testlake.Root(t), "internal", "positiondelete", "testdata", "java", name))
+	require.NoError(t, err)
+	return data
 }
 
 func TestATagIsLeftOutWhereReadersFailOnTheSnapshotBefore(t *testing.T) {

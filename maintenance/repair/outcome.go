@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/iceberg-go"
 	"github.com/dvcompactor/dvcompactor/internal/rowcount"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/dvcompactor/dvcompactor/puffin"
@@ -211,7 +210,7 @@ func (o *outcome) ghosts() error {
 	return nil
 }
 
-// within takes away positions that the data file does not have. Its own footer says how many rows that are.
+// within takes away positions that the data file does not have. It says itself how many rows that are.
 func (r *repairer) within(ctx context.Context, o *outcome) error {
 	p := o.patient
 	last, some := o.positions.Max()
@@ -221,7 +220,7 @@ func (r *repairer) within(ctx context.Context, o *outcome) error {
 	if !p.has("position-out-of-range") {
 		return cannot(p.findings[0], "position %d is beyond the %d rows of the data file: name position-out-of-range as well", last, p.file.Records)
 	}
-	rows, err := rowcount.Of(ctx, r.table.Store.Object(p.file.Path, 0), 0, iceberg.ParquetFile)
+	rows, err := rowcount.Of(ctx, r.table.Store.Object(p.file.Path, 0), rowcount.Options{Rows: p.file.Records})
 	if err != nil {
 		return cannot(p.findings[0], "how many rows the data file has cannot be read: %w", err)
 	}
