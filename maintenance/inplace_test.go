@@ -229,3 +229,33 @@ func TestDanglingRecordsGoWhenAllIsRewritten(t *testing.T) {
 		})
 	}
 }
+
+func TestMemoryThatEndsWithinAPartitionDoesNotEndItsFile(t *testing.T) {
+	t.Parallel()
+	const partitions, files = 20, 3
+	spec := iceberg.NewPartitionSpec(iceberg.PartitionField{SourceIDs: []int{2}, FieldID: 1000, Name: "region", Transform: iceberg.IdentityTransform{}})
+	l := judged(t, forge.Options{Spec: &spec})
+	want := map[string][][2]int64{}
+	for p := range int32(partitions) {
+		tuple := forge.Tuple{1000: p}
+		var data []iceberg.DataFile
+		for range files {
+			data = append(data, l.DataFile("", 0, tuple, 1000))
+		}
+		l.Commit(forge.Change{Add: forge.Files(data...)})
+		for i := range int64(2) {
+			var records []forge.Record
+			for _, f := range data {
+				records = append(records, forge.Record{Path: f.FilePath(), Pos: 10 * i})
+				want[f.FilePath()] = [][2]int64{{0, 0}, {10, 10}}
+			}
+			l.Commit(forge.Change{Add: forge.Files(l.PositionDeletes(0, tuple, records...).Build())})
+		}
+	}
+	o := inPlace(maintenance.InPlace{Granularity: maintenance.ByPartition})
+	o.Parallelism, o.Memory = 4, 2*(files+1)*300 // so much that one more than the data files of a partition fit
+	r, err := maintenance.Run(t.Context(), l.Catalog, forge.Ident(), o)
+	require.NoError(t, err)
+	assert.Equal(t, partitions, r.After.PositionDeleteFiles)
+	assert.Equal(t, want, testlake.ReadSnapshot(t, l.IO(), l.Load().Metadata.CurrentSnapshot()).Positions)
+}

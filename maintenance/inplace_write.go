@@ -45,10 +45,11 @@ func (r *rewriter) add(sets []*merged) error {
 	return nil
 }
 
-// chain returns the open chain of a group, or a new one.
+// chain hands over the open chain of a group, or a new one: whoever has it is the only one that writes to it.
 func (r *rewriter) chain(g *snapshot.Group) *chain {
-	if r.last != nil && r.last.group == g {
-		return r.last
+	if c := r.last; c != nil && c.group == g {
+		r.last = nil
+		return c
 	}
 	r.closeLast()
 	return &chain{r: r, group: g}

@@ -42,7 +42,7 @@ func TestRandomHistoriesKeepEveryDeletedRow(t *testing.T) {
 				said, w := try(steps)
 				total.add(w)
 				if said != "" {
-					fail(t, s-seed, seed, steps)
+					fail(t, s, said, steps)
 				}
 			}
 		})
@@ -58,11 +58,12 @@ func TestRandomHistoriesKeepEveryDeletedRow(t *testing.T) {
 	t.Logf("%d steps; %v", total.steps, total.noted)
 }
 
-func fail(t *testing.T, n, seed uint64, steps []step) {
-	t.Errorf("history %d of seed %d fails", n, seed)
+// fail tells how a history fails, and how what is left of it when it is made shorter: nothing when it fails now and then.
+func fail(t *testing.T, seed uint64, said string, steps []step) {
+	t.Errorf("the history of -seed %d fails: %s\nscript:\n%s", seed, said, script(steps))
 	short := shrink(steps, *patience)
-	said, _ := try(short)
-	t.Errorf("%s\nscript:\n%s", said, script(short))
+	said, _ = try(short)
+	t.Errorf("shorter: %s\nscript:\n%s", said, script(short))
 }
 
 // tally adds up what happened in all histories.
