@@ -2,8 +2,11 @@ package maintenance
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 
 	"github.com/dvcompactor/dvcompactor/internal/positiondelete"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
@@ -14,7 +17,8 @@ import (
 // deletesFile is a position delete file that a run wrote and proved.
 type deletesFile struct {
 	snapshot.NewPositionDeletes
-	holds []held // by path, ascending
+	holds []held            // by path, ascending
+	sum   [sha256.Size]byte // of its bytes
 }
 
 // held are the records of one data file.
@@ -29,6 +33,7 @@ type openDeletes struct {
 	w    *writer
 	out  *storage.Writer
 	enc  *positiondelete.Writer
+	sum  hash.Hash // of what was written
 	file *deletesFile
 }
 
@@ -39,11 +44,12 @@ func (w *writer) create(ctx context.Context, g *snapshot.Group, o positiondelete
 	if err != nil {
 		return nil, fmt.Errorf("position delete file %s: %w", location, err)
 	}
-	enc, err := positiondelete.NewWriter(out, o)
+	sum := sha256.New()
+	enc, err := positiondelete.NewWriter(io.MultiWriter(out, sum), o)
 	if err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
-	return &openDeletes{w: w, out: out, enc: enc, file: &deletesFile{NewPositionDeletes: snapshot.NewPositionDeletes{Location: location, Group: g}}}, nil
+	return &openDeletes{w: w, out: out, enc: enc, sum: sum, file: &deletesFile{NewPositionDeletes: snapshot.NewPositionDeletes{Location: location, Group: g}}}, nil
 }
 
 func (w *writer) deletesLocation() string {
@@ -75,6 +81,8 @@ func (o *openDeletes) close(ctx context.Context) (*deletesFile, error) {
 	}
 	f.Size, f.Records = o.out.Size(), written.Records
 	f.Lower, f.Upper = written.Bounds()
+	f.ColumnSizes, f.SplitOffsets = written.ColumnSizes, written.SplitOffsets
+	o.sum.Sum(f.sum[:0])
 	if len(f.holds) == 1 {
 		f.Referenced = f.holds[0].path
 	}
@@ -101,68 +109,4 @@ func (w *writer) positionDeletes(ctx context.Context, p PatchFile) (snapshot.New
 		return snapshot.NewPositionDeletes{}, err
 	}
 	return f.NewPositionDeletes, nil
-}
-
-// proveDeletes reads a position delete file back, as readers will, and compares it with what was merged: data files in
-// the order of their paths, and of each one every position once, in ascending order.
-func (w *writer) proveDeletes(ctx context.Context, f *deletesFile) error {
-	p := &proof{want: f.holds, last: -1}
-	err := positiondelete.Read(ctx, positiondelete.File{Location: f.Location, Source: w.store.Object(f.Location, 0), Size: f.Size}, p.visit)
-	if err == nil {
-		err = p.finish()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: position delete file %s: %w", ErrProof, f.Location, err)
-	}
-	return nil
-}
-
-// proof compares the records of a position delete file with what it is to hold, one data file at a time.
-type proof struct {
-	want []held // that have not come yet
-	path []byte // that is being read
-	got  *puffin.Bitmap
-	last int64 // position that came last
-}
-
-func (p *proof) visit(path []byte, positions []int64) error {
-	if p.got == nil || string(p.path) != string(path) {
-		if err := p.next(); err != nil {
-			return err
-		}
-		p.path, p.got, p.last = append(p.path[:0], path...), puffin.NewBitmap(), -1
-	}
-	for _, position := range positions {
-		if position <= p.last {
-			return fmt.Errorf("position %d of %s comes after %d", position, path, p.last)
-		}
-		p.last = position
-	}
-	return p.got.AddMany(positions)
-}
-
-// next compares the data file whose records have all come.
-func (p *proof) next() error {
-	if p.got == nil {
-		return nil
-	}
-	if len(p.want) == 0 || p.want[0].path != string(p.path) {
-		return fmt.Errorf("it has records of %s", p.path)
-	}
-	want := p.want[0]
-	p.want = p.want[1:]
-	if d := digest(p.got); d != want.digest {
-		return fmt.Errorf("positions of %s: merged %s, read back %s", want.path, want.digest, d)
-	}
-	return nil
-}
-
-func (p *proof) finish() error {
-	if err := p.next(); err != nil {
-		return err
-	}
-	if len(p.want) > 0 {
-		return fmt.Errorf("it has no records of %s", p.want[0].path)
-	}
-	return nil
 }

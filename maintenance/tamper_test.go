@@ -3,12 +3,14 @@ package maintenance_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"reflect"
 	"testing"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 	"github.com/stretchr/testify/require"
 )
@@ -57,11 +59,26 @@ func (s *staged) put(location string, data []byte) {
 
 func (s *staged) writeList() {
 	var list bytes.Buffer
-	w, err := iceberg.NewManifestListWriterV3(&list, s.snap.SnapshotID, s.snap.SequenceNumber, *s.snap.FirstRowID, s.snap.ParentSnapshotID)
+	w, err := s.listWriter(&list)
 	require.NoError(s.t, err)
 	require.NoError(s.t, w.AddManifests(s.list))
 	require.NoError(s.t, w.Close())
 	s.put(s.snap.ManifestList, list.Bytes())
+}
+
+func (s *staged) listWriter(out io.Writer) (*iceberg.ManifestListWriter, error) {
+	if s.version() < 3 {
+		return iceberg.NewManifestListWriterV2(out, s.snap.SnapshotID, s.snap.SequenceNumber, s.snap.ParentSnapshotID)
+	}
+	return iceberg.NewManifestListWriterV3(out, s.snap.SnapshotID, s.snap.SequenceNumber, *s.snap.FirstRowID, s.snap.ParentSnapshotID)
+}
+
+// version is the format version of the snapshot.
+func (s *staged) version() int {
+	if s.snap.FirstRowID == nil {
+		return 2
+	}
+	return 3
 }
 
 // find returns the place in the list of the first manifest that the commit wrote and that holds such entries.
@@ -85,7 +102,7 @@ func (s *staged) record(i int, change func(*iceberg.ManifestBuilder)) {
 
 func (s *staged) recordLength(i int, length int64, change func(*iceberg.ManifestBuilder)) {
 	m := s.list[i]
-	b := iceberg.NewManifestFile(m.Version(), m.FilePath(), length, m.PartitionSpecID(), m.SnapshotID()).
+	b := iceberg.NewManifestFile(s.version(), m.FilePath(), length, m.PartitionSpecID(), m.SnapshotID()).
 		SequenceNum(m.SequenceNum(), m.MinSequenceNum()).Content(m.ManifestContent()).
 		AddedFiles(m.AddedDataFiles()).ExistingFiles(m.ExistingDataFiles()).DeletedFiles(m.DeletedDataFiles()).
 		AddedRows(m.AddedRows()).ExistingRows(m.ExistingRows()).DeletedRows(m.DeletedRows()).Partitions(m.Partitions())
@@ -121,7 +138,11 @@ func (s *staged) rewrite(i int, change func([]item) []item) {
 	require.NoError(s.t, w.Close())
 	m, err := w.ToManifestFile(s.list[i].FilePath(), int64(out.Len()))
 	require.NoError(s.t, err)
-	s.put(m.FilePath(), out.Bytes())
+	data := out.Bytes()
+	if s.version() < 3 {
+		data = forge.AsVersion2(iceberg.ManifestContentDeletes, data)
+	}
+	s.put(m.FilePath(), data)
 	s.list[i] = m
 	s.record(i, func(b *iceberg.ManifestBuilder) {
 		summaries := m.Partitions()
@@ -136,8 +157,10 @@ func (s *staged) rewrite(i int, change func([]item) []item) {
 	})
 }
 
-// dv is what the entry of a deletion vector says.
+// dv is what the entry of a deletion vector, or of a position delete file, says.
 type dv struct {
+	path           string
+	content        iceberg.ManifestEntryContent
 	format         iceberg.FileFormat
 	partition      map[int]any
 	records        int64
@@ -145,6 +168,9 @@ type dv struct {
 	referenced     string
 	offset, length int64
 	seq            int64
+	lower, upper   map[int][]byte
+	columnSizes    map[int]int64
+	splitOffsets   []int64
 }
 
 // replaceAdded changes the first added entry.
@@ -165,18 +191,31 @@ func (s *staged) replaceAdded(change func(*dv)) {
 
 func (s *staged) changed(spec iceberg.PartitionSpec, e item, change func(*dv)) iceberg.ManifestEntry {
 	f := e.DataFile()
-	v := dv{f.FileFormat(), f.Partition(), f.Count(), f.FileSizeBytes(), *f.ReferencedDataFile(), *f.ContentOffset(), *f.ContentSizeInBytes(), e.SequenceNum()}
+	v := dv{
+		path: f.FilePath(), content: f.ContentType(), format: f.FileFormat(), partition: f.Partition(), records: f.Count(), size: f.FileSizeBytes(), seq: e.SequenceNum(),
+		lower: f.LowerBoundValues(), upper: f.UpperBoundValues(), columnSizes: f.ColumnSizes(), splitOffsets: f.SplitOffsets(),
+	}
+	if r := f.ReferencedDataFile(); r != nil {
+		v.referenced = *r
+	}
+	if v.format == iceberg.PuffinFile {
+		v.offset, v.length = *f.ContentOffset(), *f.ContentSizeInBytes()
+	}
 	change(&v)
-	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentPosDeletes, f.FilePath(), v.format, v.partition, nil, nil, v.records, v.size)
+	b, err := iceberg.NewDataFileBuilder(spec, v.content, v.path, v.format, v.partition, nil, nil, v.records, v.size)
 	require.NoError(s.t, err)
-	b = b.ReferencedDataFile(v.referenced)
+	if v.referenced != "" {
+		b = b.ReferencedDataFile(v.referenced)
+	}
 	if v.format == iceberg.PuffinFile {
 		b = b.ContentOffset(v.offset).ContentSizeInBytes(v.length)
+	} else {
+		b = b.LowerBoundValues(v.lower).UpperBoundValues(v.upper).ColumnSizes(v.columnSizes).SplitOffsets(v.splitOffsets)
 	}
 	return iceberg.NewManifestEntry(e.status, new(s.snap.SnapshotID), new(v.seq), nil, b.Build())
 }
 
-// puffin is the location of a Puffin file that the run wrote.
+// puffin is the location of a Puffin file or of a position delete file that the run wrote.
 func (s *staged) puffin() string {
 	var location string
 	_, err := snapshot.ReadStored(s.t.Context(), s.table.Store.FileIO(s.t.Context()), s.list[s.find(iceberg.EntryStatusADDED)], func(e iceberg.ManifestEntry) error {

@@ -42,6 +42,8 @@ type NewPositionDeletes struct {
 	Group        *Group         // the partition whose data files it deletes rows of
 	Seq          int64          // data sequence number, or [Fresh]
 	Lower, Upper map[int][]byte // bounds of its columns by field id
+	ColumnSizes  map[int]int64  // compressed bytes of its columns by field id
+	SplitOffsets []int64        // where its row groups begin, in bytes
 	Referenced   string         // the only data file that it has records of, "" when there are several
 }
 

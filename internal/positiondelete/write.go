@@ -34,6 +34,10 @@ type Written struct {
 	LowerPath, UpperPath string
 	// LowerPos and UpperPos are the bounds of pos: the smallest and the largest position of all data files.
 	LowerPos, UpperPos int64
+	// ColumnSizes are the compressed bytes of each column, by field id, and SplitOffsets where the row groups begin, in
+	// ascending order.
+	ColumnSizes  map[int]int64
+	SplitOffsets []int64
 }
 
 // Bounds are the column bounds of a manifest entry, by field id.
@@ -201,5 +205,29 @@ func (e *Writer) close() error {
 	if err := e.flush(); err != nil {
 		return err
 	}
-	return e.file.Close()
+	if err := e.file.Close(); err != nil {
+		return err
+	}
+	return e.measure()
+}
+
+// measure takes from the footer where row groups begin and how large the columns are.
+func (e *Writer) measure() error {
+	footer, err := e.file.FileMetadata()
+	if err != nil {
+		return err
+	}
+	e.written.ColumnSizes = map[int]int64{}
+	for i := range footer.NumRowGroups() {
+		group := footer.RowGroup(i)
+		e.written.SplitOffsets = append(e.written.SplitOffsets, group.FileOffset())
+		for c := range group.NumColumns() {
+			chunk, err := group.ColumnChunk(c)
+			if err != nil {
+				return err
+			}
+			e.written.ColumnSizes[int(footer.Schema.Column(c).SchemaNode().FieldID())] += chunk.TotalCompressedSize()
+		}
+	}
+	return nil
 }

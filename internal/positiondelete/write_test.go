@@ -69,6 +69,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		deleted{long, [][2]int64{{puffin.MaxPosition, puffin.MaxPosition}}},
 	))
 	require.NoError(t, err)
+	got.ColumnSizes, got.SplitOffsets = nil, nil // another test is about them
 	assert.Equal(t, positiondelete.Written{
 		Records: 7, LowerPath: "s3://lake/a b%20ü.parquet", UpperPath: long, LowerPos: 0, UpperPos: puffin.MaxPosition,
 	}, got)
@@ -258,4 +259,34 @@ func TestRowGroupsAreAsLongAsTheOptionsSay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, pf.NumRowGroups())
 	assert.Equal(t, int64(50), pf.MetaData().RowGroup(2).NumRows())
+}
+
+func TestWhatAnEntrySaysOfTheColumnsIsWhatTheFooterSays(t *testing.T) {
+	t.Parallel()
+	var buf bytes.Buffer
+	w, err := positiondelete.NewWriter(&buf, positiondelete.WriterOptions{GroupRows: 100})
+	require.NoError(t, err)
+	for path, positions := range sets(t, deleted{"a", [][2]int64{{0, 149}}}, deleted{"b", [][2]int64{{0, 99}}}) {
+		require.NoError(t, w.Add(path, positions))
+	}
+	got, err := w.Close()
+	require.NoError(t, err)
+	pf, err := file.NewParquetReader(bytes.NewReader(buf.Bytes()))
+	require.NoError(t, err)
+	sizes, begins := map[int]int64{}, []int64{}
+	for i := range pf.NumRowGroups() {
+		group := pf.MetaData().RowGroup(i)
+		first, err := group.ColumnChunk(0)
+		require.NoError(t, err)
+		second, err := group.ColumnChunk(1)
+		require.NoError(t, err)
+		require.True(t, first.HasDictionaryPage())
+		begins = append(begins, first.DictionaryPageOffset())
+		sizes[2147483546] += first.TotalCompressedSize()
+		sizes[2147483545] += second.TotalCompressedSize()
+	}
+	assert.Equal(t, begins, got.SplitOffsets)
+	assert.Equal(t, int64(4), got.SplitOffsets[0], "behind the magic")
+	assert.Equal(t, sizes, got.ColumnSizes)
+	assert.Less(t, sizes[2147483546]+sizes[2147483545], int64(buf.Len()))
 }

@@ -10,13 +10,14 @@
 //	A3 equality deletes  the same files with the same sequence numbers
 //	A4 live rows         a deletion vector that moved has as many positions as before
 //	B1 one vector        no data file has a second deletion vector
-//	B2 binding           spec, partition and sequence number of a new deletion vector fit its data file
+//	B2 binding           spec, partition and sequence number of a new deletion vector fit its data file, and what the entry of a
+//	                     new position delete file says is what was proved of it
 //	B3 Puffin footers    name the same ranges, data files and cardinalities as the manifests
 //	B7 coverage          each live data file that a removed position delete file has records of has a deletion vector, or a
 //	                     new position delete file with them
 //	B8 kinds             only deletion vectors are added, in format version 3, and position delete files before it
 //	B9 entries           exactly the entries that were meant are added and removed; all others are as they were, field by field
-//	B10 Puffin files     are there with the size that the manifests say
+//	B10 new files        are there with the size that the manifests say
 //	B11 co-lifetime      no live deletion vector is in a Puffin file with a retired one
 //	C1 operation         replace
 //	C2 data              the summary says that no data file or row was added or removed

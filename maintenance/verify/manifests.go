@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/apache/iceberg-go"
@@ -283,6 +284,9 @@ func (c *checker) addedFile(meant *snapshot.NewPositionDeletes, id snapshot.File
 	}
 	if !maps.EqualFunc(f.LowerBoundValues(), meant.Lower, bytes.Equal) || !maps.EqualFunc(f.UpperBoundValues(), meant.Upper, bytes.Equal) {
 		c.differ("B2", "column bounds of %s are not those of its records", meant.Location)
+	}
+	if !maps.Equal(f.ColumnSizes(), meant.ColumnSizes) || !slices.Equal(f.SplitOffsets(), meant.SplitOffsets) {
+		c.differ("B2", "column sizes or split offsets of %s are not those of its footer", meant.Location)
 	}
 }
 

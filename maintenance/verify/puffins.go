@@ -9,8 +9,8 @@ import (
 	"github.com/dvcompactor/dvcompactor/puffin"
 )
 
-// puffins asks for the sizes of the new Puffin files and reads their footers: what a reader learns there has to be what
-// the manifests say.
+// puffins asks for the sizes of the new files and reads the footers of those that are Puffin files: what a reader learns
+// there has to be what the manifests say.
 func (c *checker) puffins(ctx context.Context) error {
 	vectors := map[string][]Vector{}
 	for _, v := range c.Added {
@@ -21,7 +21,13 @@ func (c *checker) puffins(ctx context.Context) error {
 			return fmt.Errorf("puffin file %s: %w", location, err)
 		}
 	}
-	c.compared("B10", len(vectors), "%d Puffin files are there with the size that the manifests say", len(vectors))
+	for _, f := range c.AddedFiles {
+		if size, err := c.After.Store.Object(f.Location, 0).Size(ctx); err != nil || size != f.Size {
+			c.differ("B10", "position delete file %s has %d bytes, want %d (%v)", f.Location, size, f.Size, err)
+		}
+	}
+	files := len(c.AddedFiles)
+	c.compared("B10", len(vectors)+files, "%d Puffin files and %d position delete files are there with the size that the manifests say", len(vectors), files)
 	c.compared("B3", len(c.Added), "%d blobs in their footers have the ranges, data files and cardinalities of the manifests", len(c.Added))
 	return nil
 }

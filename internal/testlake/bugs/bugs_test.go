@@ -67,7 +67,7 @@ func bugs() []bug {
 			{"maintenance/settle.go", "return stays[d.Path] }", "return false }"},
 		}},
 		{"9", "a new deletion vector takes the sequence number of its snapshot", []edit{
-			{"snapshot/manifests.go", "	if seq == Fresh {\n", "	if seq == Fresh || true {\n"},
+			{"snapshot/additions.go", "	if seq == Fresh {\n", "	if seq == Fresh || true {\n"},
 		}},
 		{"9", "the sequence number of a new deletion vector is that of the first source", []edit{
 			{"maintenance/visit.go", "v.acc.seq = max(v.acc.seq, v.facts.file.Seq)", "if v.acc.seq <= 0 {\n		v.acc.seq = v.facts.file.Seq\n	}"},
@@ -76,7 +76,7 @@ func bugs() []bug {
 			{"snapshot/manifests.go", "if current := meta.CurrentSchema(); hasSources(current, spec) {", "if current := meta.CurrentSchema(); true {"},
 		}},
 		{"10", "a deletion vector has no partition", []edit{
-			{"snapshot/manifests.go", "iceberg.PuffinFile, a.Data.Group.Partition, nil, nil", "iceberg.PuffinFile, nil, nil, nil"},
+			{"snapshot/additions.go", "iceberg.PuffinFile, a.Data.Group.Partition, nil, nil", "iceberg.PuffinFile, nil, nil, nil"},
 		}},
 		{"12", "equality delete files go with the manifests that are rewritten", []edit{
 			{"snapshot/manifests.go", "if f.ContentType() == iceberg.EntryContentPosDeletes && p.change.Remove[fileID(f)] {", "if f.ContentType() == iceberg.EntryContentEqDeletes || p.change.Remove[fileID(f)] {"},

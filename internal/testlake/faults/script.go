@@ -24,6 +24,7 @@ type Script struct {
 	written map[string]bool // keys, for stale
 	crashed bool
 	onCrash []func()
+	onPut   func(key string, data []byte) []byte
 	replies map[string]*httptest.ResponseRecorder // of lists and loads over HTTP, by request, for stale
 
 	order sync.Mutex // held by the one write over HTTP that is under way
@@ -57,6 +58,23 @@ func (s *Script) OnCrash(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onCrash = append(s.onCrash, do)
+}
+
+// OnPut lets the store in front of a bucket keep what f returns instead of what it is given.
+func (s *Script) OnPut(f func(key string, data []byte) []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onPut = f
+}
+
+// kept returns what the store keeps of an object.
+func (s *Script) kept(key string, data []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.onPut == nil {
+		return data
+	}
+	return s.onPut(key, data)
 }
 
 // happening is what a script has in store for one call.

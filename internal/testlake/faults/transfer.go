@@ -110,7 +110,7 @@ func (w *writer) Close() error {
 		return err
 	}
 	return w.bucket.run(w.ctx, opPut, w.key, func(d damage) error {
-		data := w.Bytes()
+		data := w.bucket.script.kept(w.key, w.Bytes())
 		switch d {
 		case garbage:
 			invert(data)
