@@ -55,7 +55,7 @@ func TestServeOnceRunsWhatIsDueAndStatusTellsOfIt(t *testing.T) {
 	s.json(exit.NotFound, "status", "-c", lake.config, "lake.db.gone")
 	text := s.run("status", "-c", lake.config).stdout
 	assert.Contains(t, text, "from 0 position delete files and 40 puffin files to 0 and 1")
-	assert.Contains(t, text, "2 runs on schedule, 0 paused or halted")
+	assert.Contains(t, text, "2 runs on schedule, 0 unread, paused or halted")
 }
 
 func TestAPausedTableIsLeftAloneUntilItIsResumed(t *testing.T) {

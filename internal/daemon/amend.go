@@ -45,7 +45,7 @@ func (r *Roster) Record(k Key) (Record, bool) {
 	return e.record, true
 }
 
-// Block pauses or halts a key as a record says, or with neither resumes it.
+// Block pauses or halts a key as a record says, or leaves it alone because that cannot be read; with neither it is resumed.
 func (r *Roster) Block(k Key, now time.Time, as Record) (Record, bool) {
 	e := r.entries[k]
 	if e == nil {
@@ -54,7 +54,7 @@ func (r *Roster) Block(k Key, now time.Time, as Record) (Record, bool) {
 	if as.Blocked() == "" {
 		e.record.Failures = 0
 	}
-	e.record.Ordered, e.record.Paused, e.record.Halted = as.Ordered, as.Paused, as.Halted
+	e.record.Unread, e.record.Ordered, e.record.Paused, e.record.Halted = as.Unread, as.Ordered, as.Paused, as.Halted
 	r.plan(e, now)
 	return e.record, true
 }

@@ -36,10 +36,10 @@ type Daemon struct {
 	config   *config.Config
 	roster   *Roster
 	owed     map[Key]bool        // what is known of them is not remembered yet
-	unread   map[Key]bool        // of which the state could not be read, so that they are left alone
 	listed   map[string][]string // tables by catalog, of the last listing that succeeded
 	missing  map[string]string   // why a catalog cannot be listed, by its name
 	started  time.Time
+	ready    bool // what is remembered of the tables of a catalog was read
 	stopping bool
 	ticked   time.Time
 	finished []Run // of a daemon that runs once
@@ -53,7 +53,7 @@ type Daemon struct {
 // New makes a daemon. Nothing is connected to yet.
 func New(o Options) *Daemon {
 	d := &Daemon{
-		o: o, config: o.Config, roster: NewRoster(o.Config.Daemon, o.Shard), owed: map[Key]bool{}, unread: map[Key]bool{}, listed: map[string][]string{}, missing: map[string]string{},
+		o: o, config: o.Config, roster: NewRoster(o.Config.Daemon, o.Shard), owed: map[Key]bool{}, listed: map[string][]string{}, missing: map[string]string{},
 		started: o.Now(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	d.roster.Eager = o.Once
@@ -103,7 +103,7 @@ func (d *Daemon) runs() []Run {
 	}
 	out := slices.Clone(d.finished)
 	for _, s := range d.roster.Held(d.o.Now()) {
-		if !d.unread[s.Key] {
+		if s.Record.Unread == "" {
 			out = append(out, skipped(d.o.Now(), Job{Key: s.Key, Policy: s.Policy}, s.Record))
 		}
 	}

@@ -25,50 +25,6 @@ func TestOnceRunsWhatIsDueOrWasNeverRunAndTheSecondTimeNothing(t *testing.T) {
 	assert.Empty(t, runs)
 }
 
-func TestATableWhoseStateCannotBeReadIsLeftAloneAndOthersAreNot(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.states.fails(map[string]error{"c.db.a": errAway}, nil)
-	runs, err := s.once()
-	require.ErrorIs(t, err, errAway)
-	require.ErrorContains(t, err, "c.db.a is left alone")
-	assert.Len(t, runs, 1)
-	assert.Equal(t, 0, s.times("c.db.a"))
-	assert.Equal(t, 1, s.times("c.db.b"))
-}
-
-func TestAStateThatCanBeReadAgainFreesItsTable(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.states.fails(map[string]error{"c.db.a": errAway}, nil)
-	d, stop := s.serve()
-	s.eventually("b runs", func() bool { return s.times("c.db.b") == 1 })
-	s.eventually("a is halted", func() bool { return len(d.Status().Tables) == 2 && d.Status().Tables[0].Record.Halted != "" })
-	assert.NotContains(t, d.Status().Tables[0].Record.Halted, "hunter2")
-	assert.Zero(t, s.times("c.db.a"))
-	s.states.fails(nil, nil)
-	s.eventually("a runs", func() bool { return s.times("c.db.a") == 1 })
-	stop()
-	assert.Empty(t, s.record("c.db.a").Halted)
-	assert.Len(t, s.record("c.db.a").Runs, 1)
-}
-
-func TestAStateThatCannotBeReadJustBeforeARunIsNotWrittenOver(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, config.Policy{Name: "p", Tables: []string{"c.db.a"}, Action: config.ActionCompact, Schedule: "@daily"})
-	s.o.Once = true
-	d := New(s.o)
-	require.NoError(t, d.discover(t.Context()))
-	before := s.record("c.db.a")
-	s.states.fails(map[string]error{"c.db.a": errAway}, nil)
-	ended := make(chan struct{}, 1)
-	require.Equal(t, 1, d.begin(t.Context(), ended, nil))
-	<-ended
-	assert.Zero(t, s.times("c.db.a"))
-	assert.Equal(t, before, s.record("c.db.a"))
-	assert.NotEmpty(t, d.Status().Tables[0].Record.Halted)
-}
-
 func TestAPauseThatComesDuringARunIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -115,15 +115,14 @@ func (d *Daemon) reread(ctx context.Context, catalog string) {
 	for _, k := range blocked {
 		known, _ := d.roster.Record(k)
 		r, ok := stored[k]
-		if !ok && !d.unread[k] {
+		if !ok && known.Unread == "" {
 			r = known // only an order was there, and is gone
 			r.Ordered = ""
 		}
 		switch {
 		case failed[k] != nil:
-		case d.unread[k]:
+		case known.Unread != "":
 			d.roster.Replace(k, now, r)
-			delete(d.unread, k)
 		case !known.sameBlock(r):
 			d.roster.Block(k, now, r)
 		}
@@ -131,7 +130,7 @@ func (d *Daemon) reread(ctx context.Context, catalog string) {
 }
 
 // fill puts the tables on the roster, with what is remembered of those that are new on it. One whose state cannot be read is
-// halted until it can, and is part of the error.
+// left alone until it can, and is part of the error.
 func (d *Daemon) fill(ctx context.Context) error {
 	d.filling.Lock()
 	defer d.filling.Unlock()
@@ -154,8 +153,8 @@ func (d *Daemon) fill(ctx context.Context) error {
 	}
 	for k, err := range failed {
 		d.roster.Replace(k, d.o.Now(), unreadable(err))
-		d.unread[k] = true
 	}
+	d.ready = d.ready || len(d.listed) > 0 && !d.knowsNothing()
 	if unread := unreadStates(failed); unread != nil {
 		d.o.Log.Error("tables are left alone", zap.String(logkey.Error, config.Redact(unread.Error())))
 		return errors.Join(err, unread)
@@ -210,7 +209,13 @@ func (d *Daemon) known(k Key) (Record, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r, on := d.roster.Record(k)
-	return r, on && !d.unread[k]
+	return r, on && r.Unread == ""
+}
+
+// knowsNothing says whether there are tables, and what is remembered can be read of none: there is nothing to work on.
+func (d *Daemon) knowsNothing() bool {
+	states := d.roster.States()
+	return len(states) > 0 && !slices.ContainsFunc(states, func(s State) bool { return s.Record.Unread == "" })
 }
 
 // unreadStates makes one error of those of many tables.

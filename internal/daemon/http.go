@@ -101,6 +101,7 @@ type TableStatus struct {
 	Action  string     `json:"action"`
 	Next    *time.Time `json:"next_run"` // null when blocked, or never
 	Running bool       `json:"running"`
+	Unread  string     `json:"unread,omitempty"` // why nobody knows whether it is halted or paused
 	Halted  string     `json:"halted,omitempty"`
 	Paused  string     `json:"paused,omitempty"`
 	Runs    []Run      `json:"runs"` // newest last
@@ -116,7 +117,7 @@ func (s Status) Document(version string) StatusDocument {
 	for _, t := range s.Tables {
 		one := TableStatus{
 			Table: t.Table, Policy: t.Policy.Name, Why: t.Why, Action: t.Policy.Action, Running: t.Running,
-			Halted: t.Record.Halted, Paused: t.Record.Pause(), Runs: t.Record.Runs,
+			Unread: t.Record.Unread, Halted: t.Record.Halted, Paused: t.Record.Pause(), Runs: t.Record.Runs,
 		}
 		if one.Runs == nil {
 			one.Runs = []Run{}

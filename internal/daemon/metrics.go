@@ -122,6 +122,7 @@ func tableDescs(label bool) map[string]*prometheus.Desc {
 		return prometheus.NewDesc("dvcompactor_"+name, help, labels(more...), nil)
 	}
 	return map[string]*prometheus.Desc{
+		"unread":       desc("unread", "Whether what is remembered of the table cannot be read, so that it is left alone until it can."),
 		"halted":       desc("halted", "Whether a safety check refused the table, until somebody resumes it."),
 		"paused":       desc("paused", "Whether the table is paused."),
 		"last_success": desc("last_success_timestamp_seconds", "When the last run of the table that did not fail began."),
@@ -155,7 +156,7 @@ func (c *tableCollector) Collect(out chan<- prometheus.Metric) {
 	status := c.status()
 	if !c.label {
 		for _, policy := range status.Policies {
-			for _, desc := range []string{"halted", "paused", "last_success", "next_run", "owed"} {
+			for _, desc := range []string{"unread", "halted", "paused", "last_success", "next_run", "owed"} {
 				values[sample{desc, [3]string{policy}}] = 0
 			}
 		}
@@ -195,6 +196,7 @@ func earliest(a, b float64) float64 {
 
 // table tells of one table.
 func (c *tableCollector) table(s State, tell func(desc, more string, v float64, join func(a, b float64) float64)) {
+	tell("unread", "", float64(b2i(s.Record.Unread != "")), sum)
 	tell("halted", "", float64(b2i(s.Record.Halted != "")), sum)
 	tell("paused", "", float64(b2i(s.Record.Pause() != "")), sum)
 	tell("last_success", "", seconds(s.Record.succeeded()), latest)

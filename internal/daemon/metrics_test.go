@@ -120,7 +120,7 @@ func TestATableHasItsSeriesByName(t *testing.T) {
 	require.NoError(t, m.Tables(func() Status { return status }, true))
 	got := scrape(t, m)
 	for sample, want := range map[string]string{
-		`paused{policy="p",table="c.db.t"}`: "1", `halted{policy="p",table="c.db.t"}`: "0", `halted{policy="q",table="c.db.t"}`: "1",
+		`unread{policy="p",table="c.db.t"}`: "0", `paused{policy="p",table="c.db.t"}`: "1", `halted{policy="p",table="c.db.t"}`: "0", `halted{policy="q",table="c.db.t"}`: "1",
 		`last_success_timestamp_seconds{policy="p",table="c.db.t"}`: "1000", `next_run_timestamp_seconds{policy="p",table="c.db.t"}`: "7000",
 		`run_owed_timestamp_seconds{policy="p",table="c.db.t"}`: "6000", `next_run_timestamp_seconds{policy="q",table="c.db.t"}`: "0", `delete_files{kind="position",policy="p",table="c.db.t"}`: "3",
 		`delete_files{kind="equality",policy="p",table="c.db.t"}`: "1", `dv_blobs{policy="p",table="c.db.t"}`: "4", `puffin_files{policy="p",table="c.db.t"}`: "2",
@@ -166,7 +166,7 @@ func TestWithoutTheTableLabelThereAreSumsByPolicy(t *testing.T) {
 	got := scrape(t, m)
 	for sample, want := range map[string]string{
 		`paused{policy="p"}`: "1", `dv_blobs{policy="p"}`: "8", `last_success_timestamp_seconds{policy="p"}`: "1000", `next_run_timestamp_seconds{policy="p"}`: "6500",
-		`run_owed_timestamp_seconds{policy="p"}`: "6000", `run_owed_timestamp_seconds{policy="q"}`: "0", `halted{policy="unused"}`: "0", `paused{policy="unused"}`: "0",
+		`run_owed_timestamp_seconds{policy="p"}`: "6000", `run_owed_timestamp_seconds{policy="q"}`: "0", `unread{policy="unused"}`: "0", `halted{policy="unused"}`: "0", `paused{policy="unused"}`: "0",
 	} {
 		assert.Equal(t, want, got["dvcompactor_"+sample], sample)
 	}
@@ -187,7 +187,7 @@ func TestNoMetricIsMissingAndNoneIsUndocumented(t *testing.T) {
 		assert.Contains(t, string(text), "`"+name+"`", "docs/daemon.md should describe it")
 	}
 	for _, name := range []string{
-		"runs_total", "run_duration_seconds_bucket", "last_success_timestamp_seconds", "next_run_timestamp_seconds", "run_owed_timestamp_seconds", "halted", "paused", "commit_conflicts_total", "commit_attempts_bucket", "files_dropped_by_conflict_total",
+		"runs_total", "run_duration_seconds_bucket", "last_success_timestamp_seconds", "next_run_timestamp_seconds", "run_owed_timestamp_seconds", "unread", "halted", "paused", "commit_conflicts_total", "commit_attempts_bucket", "files_dropped_by_conflict_total",
 		"delete_files", "puffin_files", "dv_blobs", "deleted_rows", "plan_pending_files", "bytes_read_total", "bytes_written_total", "corrupt_dvs", "bucket_operations_total",
 		"bucket_operation_failures_total", "bucket_operation_duration_seconds_bucket", "config_last_reload_successful", "build_info",
 	} {

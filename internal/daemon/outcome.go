@@ -62,8 +62,7 @@ type Run struct {
 	Forecast *maintenance.Forecast `json:"forecast,omitempty"`
 
 	stats   storage.Stats
-	blocked *Record // the table is blocked, so that nothing was run
-	unread  bool    // or nobody knows whether it is
+	blocked *Record // the table is blocked, or nobody knows whether it is, so that nothing was run
 	taken   *Record // another daemon had made the run, and remembered this
 	lease   *Lease  // that is held until the run is remembered; nil for none
 }

@@ -13,6 +13,7 @@ import (
 type health string
 
 const (
+	healthUnread   health = "unread"
 	healthHalted   health = "halted"
 	healthDamaged  health = "damaged"
 	healthFailed   health = "failed"
@@ -26,7 +27,7 @@ const (
 
 // healths are all of them, worst first.
 func healths() []health {
-	return []health{healthHalted, healthDamaged, healthFailed, healthPaused, healthConflict, healthRunning, healthOK, healthSkipped, healthNew}
+	return []health{healthUnread, healthHalted, healthDamaged, healthFailed, healthPaused, healthConflict, healthRunning, healthOK, healthSkipped, healthNew}
 }
 
 // rank is the place among all healths; the worst has 0.
@@ -38,7 +39,7 @@ func (h health) Problem() bool { return h.rank() <= healthConflict.rank() }
 // Mark goes with the word, for eyes that look for a shape.
 func (h health) Mark() string {
 	return map[health]string{
-		healthHalted: "■", healthDamaged: "✖", healthFailed: "▲", healthPaused: "‖", healthConflict: "◆",
+		healthUnread: "?", healthHalted: "■", healthDamaged: "✖", healthFailed: "▲", healthPaused: "‖", healthConflict: "◆",
 		healthRunning: "▶", healthOK: "●", healthSkipped: "–", healthNew: "○",
 	}[h]
 }
@@ -46,7 +47,7 @@ func (h health) Mark() string {
 // Word is the health in words.
 func (h health) Word() string {
 	return map[health]string{
-		healthHalted: "halted", healthDamaged: "damaged", healthFailed: "failed", healthPaused: "paused", healthConflict: "conflicts",
+		healthUnread: "unread", healthHalted: "halted", healthDamaged: "damaged", healthFailed: "failed", healthPaused: "paused", healthConflict: "conflicts",
 		healthRunning: "running", healthOK: "healthy", healthSkipped: "left alone", healthNew: "not run yet",
 	}[h]
 }
@@ -55,6 +56,8 @@ func (h health) Word() string {
 func (s *State) health() health {
 	last, checked := s.Record.last(), s.Record.checked()
 	switch {
+	case s.Record.Unread != "":
+		return healthUnread
 	case s.Record.Halted != "":
 		return healthHalted
 	case checked != nil && checked.Result == ResultDamaged:
@@ -94,6 +97,7 @@ func (s *State) reasons() []reason {
 			out = append(out, reason{h, s.Policy.Name, text, advice})
 		}
 	}
+	add(healthUnread, s.Record.Unread, "What is remembered of the table cannot be read. It may be paused or halted, so it is left alone until that can be read again; dvcompactor resume gives up what is damaged.")
 	add(healthHalted, s.Record.Halted, "A safety check refused. The table is left alone until somebody looks at it and calls dvcompactor resume.")
 	add(healthPaused, s.Record.Pause(), "The table is left alone until somebody calls dvcompactor resume.")
 	if checked := s.Record.checked(); checked != nil && checked.Result == ResultDamaged {

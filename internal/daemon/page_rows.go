@@ -70,6 +70,8 @@ func newJob(s State, now time.Time) job {
 	p := s.Policy
 	j := job{Policy: p.Name, Why: strings.TrimPrefix(s.Why, "policy "+p.Name+": "), Action: p.Action, Running: s.Running, Schedule: strings.TrimSpace(p.Schedule + " " + p.Timezone), Limits: limits(p)}
 	switch {
+	case s.Record.Unread != "":
+		j.Waits = "not until what is remembered can be read"
 	case s.Record.Blocked() != "":
 		j.Waits = "not until it is resumed"
 	case s.Running:

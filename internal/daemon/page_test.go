@@ -159,6 +159,7 @@ func TestHowATableStandsIsSaidInWordsWithTheReason(t *testing.T) {
 		want   []string
 	}{
 		"halted":        {func(s *State) { s.Record.Halted = "the proof of x failed" }, nil, []string{"halted", "the proof of x failed", "dvcompactor resume", "not until it is resumed"}},
+		"unread":        {func(s *State) { s.Record.Unread = "connection refused" }, nil, []string{"unread", "connection refused", "may be paused or halted", "not until what is remembered can be read"}},
 		"paused":        {func(s *State) { s.Record.Paused = "backfill of June" }, nil, []string{"paused", "backfill of June", "dvcompactor resume"}},
 		"failed":        {nil, []Run{{Result: ResultFailed, Error: "no space left"}}, []string{"failed", "no space left", "tried again"}},
 		"conflicts":     {nil, []Run{{Result: ResultConflict, Error: "5 attempts lost"}}, []string{"conflicts", "5 attempts lost"}},
@@ -243,7 +244,7 @@ func TestCharactersThatTurnTextAroundAreShownAsWhatTheyAre(t *testing.T) {
 func TestWithoutTablesThePageSaysWhy(t *testing.T) {
 	t.Parallel()
 	starting := Status{Now: pageTime, Healthy: true}
-	assert.Contains(t, look(t, site(starting), "/").text(), "no catalog has been listed")
+	assert.Contains(t, look(t, site(starting), "/").text(), "no catalog has been listed, or what is remembered of its tables is still being read")
 	assert.Contains(t, look(t, site(Status{}), "/").text(), "No table has a policy.")
 	away := Status{Now: pageTime, Healthy: true, Missing: map[string]string{"prod": "connection refused", "dev": "no such host"}}
 	text := look(t, site(away), "/").text()

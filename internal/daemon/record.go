@@ -44,20 +44,22 @@ type Record struct {
 	// Ordered says why an operator paused it. It is kept apart from the rest, which daemons write after each run: an order
 	// that is given at that moment is not lost.
 	Ordered string `json:"-"`
-	Runs    []Run  `json:"runs,omitempty"` // newest last
+	// Unread says why what is remembered cannot be read: the table may be paused or halted, and is left alone until it can.
+	Unread string `json:"-"`
+	Runs   []Run  `json:"runs,omitempty"` // newest last
 
 	first bool // it only says when the table was first seen
 }
 
 // Blocked says why nothing is run, or nothing.
-func (r *Record) Blocked() string { return cmp.Or(r.Halted, r.Pause()) }
+func (r *Record) Blocked() string { return cmp.Or(r.Unread, r.Halted, r.Pause()) }
 
 // Pause says why the table is paused, or nothing.
 func (r *Record) Pause() string { return cmp.Or(r.Ordered, r.Paused) }
 
 // sameBlock says whether two records are blocked for the same reasons.
 func (r *Record) sameBlock(o Record) bool {
-	return r.Halted == o.Halted && r.Paused == o.Paused && r.Ordered == o.Ordered
+	return r.Unread == o.Unread && r.Halted == o.Halted && r.Paused == o.Paused && r.Ordered == o.Ordered
 }
 
 // last returns the newest run, nil before the first.

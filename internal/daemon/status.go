@@ -23,7 +23,7 @@ func (d *Daemon) Status() Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.o.Now()
-	s := Status{Now: now, Started: d.started, Stopping: d.stopping, Ready: len(d.listed) > 0 && !d.stopping, Tables: d.roster.States(), Missing: map[string]string{}}
+	s := Status{Now: now, Started: d.started, Stopping: d.stopping, Ready: d.ready && !d.stopping, Tables: d.roster.States(), Missing: map[string]string{}}
 	s.Healthy = d.stopping || d.ticked.IsZero() || now.Sub(d.ticked) < 4*longestPause
 	for name, why := range d.missing {
 		s.Missing[name] = why

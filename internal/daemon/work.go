@@ -23,9 +23,7 @@ func (d *Daemon) one(ctx context.Context, j Job, deadline time.Duration) Run {
 	case ctx.Err() != nil: // the daemon stops
 		return Run{Started: now, Policy: j.Policy.Name, Action: j.Policy.Action, Result: ResultInterrupted, Error: ctx.Err().Error()}
 	case err != nil:
-		run := skipped(now, j, unreadable(err))
-		run.unread = true
-		return run
+		return skipped(now, j, unreadable(err))
 	case ok && r.Blocked() != "":
 		return skipped(now, j, r)
 	case ok && j.made(now, r):
@@ -51,9 +49,7 @@ func skipped(now time.Time, j Job, r Record) Run {
 }
 
 // unreadable is what is taken for the record of a table whose state cannot be read: it may be paused or halted.
-func unreadable(err error) Record {
-	return Record{Halted: "what is remembered of it cannot be read, so it is left alone: " + config.Redact(err.Error())}
-}
+func unreadable(err error) Record { return Record{Unread: config.Redact(err.Error())} }
 
 // done notes how a run ended, and remembers it.
 func (d *Daemon) done(ctx context.Context, j Job, run Run) {
@@ -108,7 +104,6 @@ func (d *Daemon) note(j Job, run Run) (Record, bool) {
 		return d.roster.Done(j.Key, now, run)
 	}
 	d.roster.Skip(j.Key, now, *run.blocked)
-	d.unread[j.Key] = run.unread
 	return Record{}, false
 }
 
@@ -147,7 +142,7 @@ func (d *Daemon) log(j Job, run Run) {
 	case ResultConflict:
 		log = d.o.Log.Warn
 	}
-	if run.unread {
+	if run.blocked != nil && run.blocked.Unread != "" {
 		log = d.o.Log.Error
 	}
 	log("run finished", zap.String(logkey.Table, j.Table), zap.String(logkey.Policy, run.Policy), zap.String(logkey.Action, run.Action), zap.String(logkey.Result, string(run.Result)),

@@ -20,12 +20,12 @@ func Status(w io.Writer, s term.Style, doc daemon.StatusDocument) error {
 	}
 	blocked := 0
 	for _, t := range doc.Tables {
-		if t.Halted != "" || t.Paused != "" {
+		if t.Unread != "" || t.Halted != "" || t.Paused != "" {
 			blocked++
 		}
 		standing(p, s, t)
 	}
-	p.printf("%s, %d paused or halted\n", term.Plural(int64(len(doc.Tables)), "run on schedule", "runs on schedule"), blocked)
+	p.printf("%s, %d unread, paused or halted\n", term.Plural(int64(len(doc.Tables)), "run on schedule", "runs on schedule"), blocked)
 	return p.err
 }
 
@@ -59,6 +59,8 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC
 // state says in what state a table is and why.
 func state(s term.Style, t daemon.TableStatus) string {
 	switch {
+	case t.Unread != "":
+		return s.Bad("unread") + ": what is remembered of it cannot be read: " + term.Safe(t.Unread)
 	case t.Halted != "" && t.Paused != "":
 		return s.Bad("halted") + ": " + term.Safe(t.Halted) + "; and paused: " + term.Safe(t.Paused)
 	case t.Halted != "":

@@ -28,6 +28,7 @@ func standings() daemon.StatusDocument {
 			{Table: "prod.sales.b", Action: "compact", Why: "policy nightly: prod.sales.* matches", Halted: "proof failed", Runs: []daemon.Run{{Started: night, Result: daemon.ResultHalted, Error: "proof failed"}}},
 			{Table: "prod.sales.c\x1b[1m", Action: "migrate", Why: "policy up: * matches", Paused: "moving\x1b[2J house", Runs: []daemon.Run{{Started: night, Result: daemon.ResultNothing, Why: "min_delete_files 1 < 10"}}},
 			{Table: "prod.sales.d", Action: "check", Why: "policy look: * matches", Halted: "x", Paused: "y"},
+			{Table: "prod.sales.e", Action: "compact", Why: "policy nightly: prod.sales.* matches", Unread: "no\x1b route to host"},
 		},
 	}
 }
