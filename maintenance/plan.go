@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/snapshot"
 )
 
@@ -41,6 +42,7 @@ type Plan struct {
 
 	state   *snapshot.State
 	pending *selection
+	cost    storage.Stats
 }
 
 // Settings are the options that decide what a plan contains.

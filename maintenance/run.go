@@ -27,6 +27,9 @@ func RunIf(ctx context.Context, cat Catalog, identifier []string, o Options, agr
 	return run(ctx, cat, identifier, o, agree)
 }
 
+// Cost returns the requests to the table's store that a run has made when it shows its plan; none for a plan outside of a run.
+func (p *Plan) Cost() storage.Stats { return p.cost }
+
 // Apply carries out a reviewed plan, or refuses with ErrStale when the deletes it is about are no longer the same.
 func Apply(ctx context.Context, cat Catalog, identifier []string, reviewed *Plan, o Options) (*Report, error) {
 	o.Action, o.Ref, o.UpgradeFormat, o.TargetPuffinSize = reviewed.Action, reviewed.Ref, reviewed.Settings.UpgradeFormat, reviewed.Settings.TargetPuffinSize
@@ -52,10 +55,11 @@ func run(ctx context.Context, cat Catalog, identifier []string, o Options, agree
 	}
 	m := startMeter(t, o)
 	p, err := MakePlan(ctx, t, o)
-	if err == nil {
-		err = agree(p)
-	}
 	if err != nil {
+		return nil, err
+	}
+	p.cost = m.spent()
+	if err := agree(p); err != nil {
 		return nil, err
 	}
 	report := newReport(p)
@@ -84,8 +88,11 @@ func startMeter(t *catalog.Table, o Options) *meter {
 	return &meter{store: t.Store, now: o.Now, start: o.Now(), stats: t.Store.Stats()}
 }
 
+// spent are the requests to the store since the meter was started.
+func (m *meter) spent() storage.Stats { return m.store.Stats().Sub(m.stats) }
+
 func (m *meter) stop(r *Report) {
-	r.Requests = m.store.Stats().Sub(m.stats)
+	r.Requests = m.spent()
 	r.Seconds = m.now().Sub(m.start).Seconds()
 }
 

@@ -148,6 +148,7 @@ func (t *tables) maintain(ctx context.Context, j Job, cat catalog.Catalog, loade
 	o.InPlace = maintenance.InPlace{Granularity: maintenance.Granularity(j.Policy.Granularity), MinInputFiles: j.Policy.MinInputFiles}
 	r, err := maintenance.RunIf(ctx, cat, loaded.Identifier, o, func(p *maintenance.Plan) error {
 		run.Before = &p.Before
+		run.spend(p.Cost())
 		m := p.Measure()
 		run.Measures, run.Pending, run.Forecast = &m, pending(p), &p.Forecast
 		triggers, odd := Overridden(j.Policy.Triggers, loaded.Metadata.Properties())

@@ -89,6 +89,8 @@ func TestATableWhoseTriggerDoesNotFireIsLeftAsItIs(t *testing.T) {
 	assert.Equal(t, ResultNothing, run.Result, run.Error)
 	assert.Equal(t, "min_puffin_files 40 < 41", run.Why)
 	assert.Equal(t, 40, run.Pending)
+	assert.Positive(t, run.Requests, "the plan was made of manifests")
+	assert.Positive(t, run.Bytes)
 	assert.Equal(t, files, b.lake.Files(t))
 	b.property("dvcompactor.min_puffin_files", "40")
 	run = b.run(t.Context())
