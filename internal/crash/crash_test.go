@@ -3,6 +3,7 @@ package crash
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,7 +90,7 @@ func (s scenario) run(t *testing.T) []*point {
 	require.NotEqual(t, before.head, after.head)
 	require.Greater(t, len(points), 10)
 	t.Run("at", func(t *testing.T) {
-		for _, p := range points {
+		for _, p := range chosen(points) {
 			t.Run(p.name(), func(t *testing.T) {
 				t.Parallel()
 				l := s.open(t, s.fixture)
@@ -99,6 +100,22 @@ func (s scenario) run(t *testing.T) []*point {
 		}
 	})
 	return points
+}
+
+// chosen returns the points to kill a run at: all of them, or with -short the first of each kind of write and each moment, and
+// the end.
+func chosen(points []*point) []*point {
+	if !testing.Short() {
+		return points
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(points), func(p *point) bool {
+		write, _, _ := strings.Cut(p.write, " (") // without which of several it is
+		key := write + " " + p.moment
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
 }
 
 // judge looks at a lake after a run on it was killed, and runs the same command again, twice. before and after are what
