@@ -281,7 +281,7 @@ func TestManySmallPuffinsBecomeAsFewAsTheTargetSizeAllows(t *testing.T) {
 func TestManifestsStayFewOverManyRounds(t *testing.T) {
 	t.Parallel()
 	lake, f := ownTable(t, 3, 3)
-	for round := range 12 {
+	for round := range testlake.Size(12, 6) {
 		for i, d := range f {
 			replaceVector(t, lake, d, int64(round*10+i), int64(round*10+i+500))
 		}

@@ -78,8 +78,8 @@ func oneEntry(location string, snapshotID, seq int64, f iceberg.DataFile, conten
 // The other writer works through a catalog of its own, so that its requests are not counted.
 func TestARebaseReadsOnlyWhatIsNewHoweverManyManifestsThereAre(t *testing.T) {
 	t.Parallel()
-	const files, conflicts = 250, 3
-	lake, f := manyManifests(t, files)
+	const conflicts = 3
+	lake, f := manyManifests(t, testlake.Size(250, 50))
 	store := lake.Load(t, "t").Store
 	other := testlake.Open(t, lake.Dir)
 	var marks []storage.Stats

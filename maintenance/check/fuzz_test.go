@@ -138,7 +138,7 @@ func TestRandomChangesOfAnyObjectNeverLookHealthyWhenOtherRowsAreDeleted(t *test
 			t.Parallel()
 			v := victim(t)
 			r := rand.New(rand.NewPCG(1, 2))
-			for range 300 {
+			for range testlake.Size(300, 60) {
 				v.hurt(t, v.objects[r.IntN(len(v.objects))], func(b []byte) []byte { return spoil(r, b) })
 			}
 			assert.Positive(t, v.sound, "some changes are of bytes that mean nothing")

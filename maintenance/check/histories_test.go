@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance/check"
 	"github.com/stretchr/testify/assert"
@@ -101,7 +102,7 @@ func (w *writer) old(i int) []iceberg.DataFile {
 
 func TestNoHistoryOfASoundWriterGivesAFalseAlarm(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
+	for seed := range uint64(testlake.Size(30, 6)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := &writer{lab: newLab(t, 3), random: rand.New(rand.NewPCG(seed, 1)), deleted: [][]int64{{}, {}, {}}, vectors: make([]iceberg.DataFile, 3)}

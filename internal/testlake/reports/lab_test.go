@@ -230,11 +230,3 @@ func (w without) Open(name string) (iceio.File, error) {
 	}
 	return w.IO.Open(name)
 }
-
-// size is how large a table is made: as whole says, or with -short as short does, where that shows the same and takes less time.
-func size(whole, short int) int {
-	if testing.Short() {
-		return short
-	}
-	return whole
-}

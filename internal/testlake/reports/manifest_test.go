@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/internal/avroheader"
 	"github.com/dvcompactor/dvcompactor/internal/storage"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/stretchr/testify/assert"
@@ -31,7 +32,7 @@ func TestTheNumberOfManifestsStaysBoundedOverManyRounds(t *testing.T) {
 	f := []iceberg.DataFile{l.DataFile("", 0, nil, 1000), l.DataFile("", 0, nil, 1000), l.DataFile("", 0, nil, 1000)}
 	l.append(f...)
 	var second int64
-	for round := range int64(size(50, 8)) {
+	for round := range int64(testlake.Size(50, 8)) {
 		for i, d := range f {
 			l.replaceVector(d, round, int64(500+i))
 		}
@@ -50,7 +51,7 @@ func TestVectorsOfReplacedDataFilesAreDroppedTogether(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, v3())
 	keep := l.files(1)[0]
-	rounds := size(30, 8)
+	rounds := testlake.Size(30, 8)
 	for round := range int64(rounds) {
 		f := l.DataFile("", 0, nil, 1000)
 		l.append(f)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/apache/iceberg-go"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
 	"github.com/dvcompactor/dvcompactor/maintenance"
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,7 @@ func (l *lab) requests() int64 {
 func TestRequestsGrowWithDeleteFilesAndNotWithDataFilesTimesThem(t *testing.T) {
 	t.Parallel()
 	measured := map[string]int64{}
-	many := size(300, 40)
+	many := testlake.Size(300, 40)
 	for name, n := range map[string]struct{ data, deletes int }{"few of both": {10, 10}, "many data files": {many, 10}, "many delete files": {10, many}} {
 		l := newLab(t, v2())
 		var files, deletes []iceberg.DataFile
@@ -51,7 +52,7 @@ func TestManyPartitionsAreOneCommit(t *testing.T) {
 	t.Parallel()
 	spec := iceberg.NewPartitionSpec(identity(2, 1000, "region"))
 	l := newLab(t, forge.Options{Spec: &spec})
-	partitions, each := size(60, 12), 5
+	partitions, each := testlake.Size(60, 12), 5
 	var files, deletes []iceberg.DataFile
 	for i := range partitions {
 		f := l.DataFile("", 0, forge.Tuple{1000: int32(i)}, 1000)
