@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -48,17 +49,39 @@ func localLab(t *testing.T, fixture string) *lab {
 
 // remoteLab is a lake on an S3 server with a REST catalog. Both are part of this process and survive the program.
 func remoteLab(t *testing.T, fixture string) *lab {
-	source := filepath.Join(testlake.Root(t), "testdata", "fixtures", fixture)
+	return labOf(t, filepath.Join(testlake.Root(t), "testdata", "fixtures", fixture))
+}
+
+// labOf is a remote lab with a copy of a lake of local files.
+func labOf(t *testing.T, source string) *lab {
 	s3 := s3server.New(t, "lake")
 	mounts := []storage.Mount{{Prefix: prefix, URL: s3.MountURL("lake")}}
 	upload(t, mounts, source)
-	metadata, err := filepath.Glob(filepath.Join(source, "t", "metadata", "*.metadata.json"))
-	require.NoError(t, err)
 	rest := restcatalog.New(t, restcatalog.Options{Mounts: mounts})
-	rest.Put(t, testlake.Ident("t"), prefix+"t/metadata/"+filepath.Base(slices.Max(metadata)))
+	rest.Put(t, testlake.Ident("t"), prefix+"t/metadata/"+filepath.Base(newestMetadata(t, source)))
 	l := &lab{dir: t.TempDir(), s3: s3, rest: rest, options: catalog.Options{Name: testlake.CatalogName, Type: "rest", URI: rest.URL, Mounts: mounts}}
 	l.config = l.configure(t, "dvc.yaml", l.options.URI, l.options.Mounts[0].URL)
 	return l
+}
+
+// manyManifestsLab is a remote lab whose table has its delete manifests merged when there are three.
+func manyManifestsLab(t *testing.T, fixture string) *lab {
+	dir := testlake.Copy(t, fixture).Dir
+	path := newestMetadata(t, dir)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	const properties = `"properties":{`
+	require.Equal(t, 1, bytes.Count(data, []byte(properties)))
+	data = bytes.Replace(data, []byte(properties), []byte(properties+`"commit.manifest.min-count-to-merge":"3",`), 1)
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	return labOf(t, dir)
+}
+
+// newestMetadata is the path of the table metadata file that is the current one in a folder of a lake.
+func newestMetadata(t *testing.T, dir string) string {
+	metadata, err := filepath.Glob(filepath.Join(dir, "t", "metadata", "*.metadata.json"))
+	require.NoError(t, err)
+	return slices.Max(metadata)
 }
 
 func upload(t *testing.T, mounts []storage.Mount, dir string) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,7 @@ type state struct {
 	head      int64 // snapshot of main
 	refs      map[string]int64
 	main      *testlake.Deletes
+	manifests int                             // of deletes, in main, without those of removed entries alone
 	positions map[int64]map[string][][2]int64 // deleted positions by snapshot, then by data file
 	objects   map[string][]byte               // by location, without temporary files
 	orphans   []string                        // locations of objects that no snapshot and no metadata refers to
@@ -58,7 +60,7 @@ func (l *lab) look(t *testing.T) *state {
 		deletes := testlake.ReadSnapshot(t, tbl.Store.FileIO(t.Context()), &snap)
 		s.positions[snap.SnapshotID] = deletes.Positions
 		if snap.SnapshotID == s.head {
-			s.main = deletes
+			s.main, s.manifests = deletes, deleteManifests(t, tbl, &snap)
 		}
 	}
 	for o, err := range tbl.Store.List(t.Context(), prefix) {
@@ -69,6 +71,17 @@ func (l *lab) look(t *testing.T) *state {
 	s.compare(t, referenced(t, tbl))
 	s.temporary = l.temporaryFiles(t)
 	return s
+}
+
+func deleteManifests(t *testing.T, tbl *catalog.Table, snap *table.Snapshot) (n int) {
+	manifests, err := snap.Manifests(tbl.Store.FileIO(t.Context()))
+	require.NoError(t, err)
+	for _, m := range manifests {
+		if m.ManifestContent() == iceberg.ManifestContentDeletes && (m.HasAddedFiles() || m.HasExistingFiles()) {
+			n++
+		}
+	}
+	return n
 }
 
 // compare finds orphans, and what is missing.
@@ -116,6 +129,8 @@ func whole(name string, data []byte) bool {
 	switch filepath.Ext(name) {
 	case ".puffin":
 		return len(data) > 8 && bytes.HasSuffix(data, []byte("PFA1"))
+	case ".parquet":
+		return len(data) > 8 && bytes.HasSuffix(data, []byte("PAR1"))
 	case ".avro": // every block ends with the marker that the header ends with
 		return len(data) > syncMarker && bytes.Count(data, data[len(data)-syncMarker:]) > 1
 	}
@@ -156,4 +171,5 @@ func (s *state) tidyAs(t *testing.T, other *state) {
 	require.Equal(t, other.main.PositionDeleteFiles, s.main.PositionDeleteFiles, "position delete files")
 	require.Equal(t, other.main.DVs, s.main.DVs, "deletion vectors")
 	require.Len(t, s.main.Puffins, len(other.main.Puffins), "Puffin files")
+	require.Equal(t, other.manifests, s.manifests, "delete manifests")
 }
