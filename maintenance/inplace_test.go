@@ -195,6 +195,25 @@ func TestARecordNeverComesToApplyToAYoungerDataFile(t *testing.T) {
 	assert.Equal(t, map[int][][2]int64{0: {{1, 1}, {10, 14}}, 1: {{20, 24}}}, l.deleted(), "row 7 of the young data file is live")
 }
 
+// Records of an old data file and of a young one come into one file, which has to be new enough for the young one.
+func TestAFileAboutDataFilesOfSeveralAgesAppliesToEachOfThem(t *testing.T) {
+	t.Parallel()
+	l := newV2Table(t, 1, nil)
+	l.deleteOf(0, 1)
+	l.deleteOf(0, 2)
+	young := l.DataFile("young.parquet", 0, nil, 1000)
+	l.data = append(l.data, young)
+	l.commit(forge.Change{Add: forge.Files(young)})
+	l.deleteOf(1, 3)
+	l.deleteOf(1, 4)
+	r := l.compact(inPlace(maintenance.InPlace{Granularity: maintenance.ByPartition}))
+	require.True(t, r.Committed)
+	assert.Equal(t, 1, r.After.PositionDeleteFiles)
+	assert.Equal(t, map[int][][2]int64{0: {{1, 2}}, 1: {{3, 4}}}, l.deleted())
+	ours, _ := l.entries()
+	assert.Equal(t, int64(6), ours[0].SequenceNum(), "that of the newest source")
+}
+
 func TestFilesOfDataFilesThatAreGoneGoWhateverTheirNumber(t *testing.T) {
 	t.Parallel()
 	l := newV2Table(t, 3, nil)

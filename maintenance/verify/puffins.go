@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dvcompactor/dvcompactor/puffin"
+	"golang.org/x/sync/errgroup"
 )
 
 // puffins asks for the sizes of the new files and reads the footers of those that are Puffin files: what a reader learns
@@ -21,15 +22,37 @@ func (c *checker) puffins(ctx context.Context) error {
 			return fmt.Errorf("puffin file %s: %w", location, err)
 		}
 	}
-	for _, f := range c.AddedFiles {
-		if size, err := c.After.Store.Object(f.Location, 0).Size(ctx); err != nil || size != f.Size {
-			c.differ("B10", "position delete file %s has %d bytes, want %d (%v)", f.Location, size, f.Size, err)
-		}
+	if err := c.sizes(ctx); err != nil {
+		return err
 	}
 	files := len(c.AddedFiles)
 	c.compared("B10", len(vectors)+files, "%d Puffin files and %d position delete files are there with the size that the manifests say", len(vectors), files)
 	c.compared("B3", len(c.Added), "%d blobs in their footers have the ranges, data files and cardinalities of the manifests", len(c.Added))
 	return nil
+}
+
+// sizes asks for the sizes of the new position delete files, of which there may be one for each data file.
+func (c *checker) sizes(ctx context.Context) error {
+	found := make([]string, len(c.AddedFiles))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, c.Parallelism))
+	for i, f := range c.AddedFiles {
+		g.Go(func() error {
+			if size, err := c.After.Store.Object(f.Location, 0).Size(ctx); err != nil {
+				found[i] = err.Error()
+			} else if size != f.Size {
+				found[i] = fmt.Sprintf("it has %d bytes, want %d", size, f.Size)
+			}
+			return ctx.Err()
+		})
+	}
+	err := g.Wait()
+	for i, why := range found {
+		if why != "" {
+			c.differ("B10", "position delete file %s: %s", c.AddedFiles[i].Location, why)
+		}
+	}
+	return err
 }
 
 func (c *checker) puffin(ctx context.Context, location string, vectors []Vector) error {
