@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dvcompactor/dvcompactor/config"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -12,7 +13,7 @@ import (
 func TestFiveThousandTablesHaveEachRunOnceThroughRestartsReloadsAndDaylightSaving(t *testing.T) {
 	t.Parallel()
 	start := at(t, "2026-10-23T12:00:00Z") // the clock is put back on the 25th
-	w := newWorld(t, start, 5000, daily(), hourlyCheck())
+	w := newWorld(t, start, testlake.Size(5000, 500), daily(), hourlyCheck())
 	w.settings.Parallelism, w.settings.ParallelismPerCatalog = 200, 100
 	w.restart()
 	end := start.AddDate(0, 0, 4)
