@@ -82,8 +82,8 @@ func lostRace(err error) bool {
 // Options describe one catalog.
 type Options struct {
 	Name      string
-	Type      string // "sql", "rest" or "glue"
-	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., mysql://..., https://...; for glue an endpoint, or empty for that of the region
+	Type      string // "sql", "rest", "glue" or "hive"
+	URI       string // sqlite:///ABSOLUTE/catalog.db, postgres://..., mysql://..., https://...; for glue an endpoint, or empty for that of the region; thrift://host:9083
 	Warehouse string
 
 	// REST only.
@@ -117,6 +117,8 @@ type TLSOptions struct {
 type Closer interface {
 	Catalog
 	Close() error
+	// Commits says in a few words what a commit relies on.
+	Commits() string
 }
 
 // Open connects to a catalog.
@@ -128,9 +130,11 @@ func Open(ctx context.Context, o Options) (Closer, error) {
 		return openREST(ctx, o)
 	case "glue":
 		return openGlue(ctx, o)
+	case "hive":
+		return openHive(ctx, o)
 	case "hadoop":
 		return nil, fmt.Errorf("catalog %s: a hadoop catalog has no compare-and-swap: of two writers that rename to the same version both may succeed; "+
 			"register its tables in another catalog", o.Name)
 	}
-	return nil, fmt.Errorf("catalog %s: type %q is not one of sql, rest, glue", o.Name, o.Type)
+	return nil, fmt.Errorf("catalog %s: type %q is not one of sql, rest, glue, hive", o.Name, o.Type)
 }

@@ -157,9 +157,13 @@ func listsFlat(t *testing.T, l *lab) {
 
 func oddNames(t *testing.T, l *lab) {
 	c := l.open(t)
-	for _, identifier := range [][]string{
+	names := [][]string{
 		{"d b", "t'1"}, {"ünï%41", "t?#&"}, {"db", "a/b"}, {"db", "a/../b"}, {"db", "50%"}, {"db", "%2F"}, {"db", "x.y"}, {"db", "表 1"}, {"n 1", "n/2", "t+u"},
-	} {
+	}
+	if l.names != nil {
+		names = l.names
+	}
+	for _, identifier := range names {
 		if l.flat && len(identifier) > 2 {
 			continue
 		}

@@ -100,6 +100,9 @@ func glueTransport(cfg aws.Config) *http.Transport {
 	return http.DefaultTransport.(*http.Transport).Clone()
 }
 
+// Commits implements [Closer].
+func (c *glueCatalog) Commits() string { return "UpdateTable with the VersionId that was read" }
+
 // Close ends the connections.
 func (c *glueCatalog) Close() error {
 	c.transport.CloseIdleConnections()
@@ -213,13 +216,13 @@ func (c *gluePointers) read(ctx context.Context, identifier []string) (pointer, 
 }
 
 // swing updates the table if its version is still the one that was read. It is sent once.
-func (c *gluePointers) swing(ctx context.Context, from pointer, to string) (outcome, err error) {
+func (c *gluePointers) swing(ctx context.Context, from pointer, to written) (outcome, err error) {
 	t := from.entry.(*types.Table)
 	if aws.ToString(t.VersionId) == "" {
 		return ErrRefused, errors.New("the catalog gives the table no VersionId, so that a commit could undo that of another writer")
 	}
 	input := glueInput(t)
-	input.Parameters["previous_metadata_location"], input.Parameters["metadata_location"] = from.location, to
+	input.Parameters["previous_metadata_location"], input.Parameters["metadata_location"] = from.location, to.location
 	x, err := c.call(ctx, func(ctx context.Context) error {
 		_, err := c.client.UpdateTable(ctx, &glue.UpdateTableInput{
 			CatalogId: c.id, DatabaseName: &from.identifier[0], TableInput: input, VersionId: t.VersionId, SkipArchive: aws.Bool(!c.archive),

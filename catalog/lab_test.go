@@ -19,6 +19,7 @@ import (
 	"github.com/dvcompactor/dvcompactor/internal/storage"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/hive"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/mariadb"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/moto"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/postgres"
@@ -43,7 +44,9 @@ type lab struct {
 	proxy  *dbproxy.Proxy // between the catalog and its server
 	rest   *restcatalog.Server
 	glue   *moto.Glue
+	hive   *hive.Server
 	flat   bool           // namespaces have one level
+	names  [][]string     // odd ones, of a catalog that does not take all
 	keys   *keyring       // of a lab whose tables are on S3
 	remote *storage.Store // and a way to their files past the catalog
 	root   string         // where they are, if not below remoteRoot
@@ -65,8 +68,10 @@ var kinds = map[string]func(t *testing.T) func(t *testing.T) *lab{
 	"postgres":                    postgresLabs,
 	"mysql":                       mysqlLabs(),
 	"mysql that neither commits by itself nor minds what it cuts off": mysqlLabs("--autocommit=0", "--sql-mode="),
-	"glue": glueLabs,
-	"rest": func(*testing.T) func(*testing.T) *lab { return restLab },
+	"glue":                  glueLabs,
+	"hive 3, with locks":    hiveLabs(hive.Version3),
+	"hive 4, without locks": unlockedHiveLabs(hive.Version4),
+	"rest":                  func(*testing.T) func(*testing.T) *lab { return restLab },
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dvcompactor/dvcompactor/catalog"
 	"github.com/dvcompactor/dvcompactor/internal/testlake"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/hive"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -13,6 +14,7 @@ func TestACatalogThatIsClosedLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	labs := map[string]func(*testing.T) *lab{
 		"SQLite": sqliteLab, "PostgreSQL": func(t *testing.T) *lab { return postgresLabs(t)(t) }, "MySQL": func(t *testing.T) *lab { return mysqlLabs()(t)(t) }, "REST": restLab,
+		"Hive":                                 func(t *testing.T) *lab { return hiveLabs(hive.Version4)(t)(t) },
 		"REST with credentials for each table": vendingLab, "SQLite with its tables on S3": mappedLab,
 	}
 	for name, start := range labs {

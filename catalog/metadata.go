@@ -65,29 +65,29 @@ func gunzip(data []byte) ([]byte, error) {
 }
 
 // writeMetadata applies updates to the current metadata and writes the result under a new name.
-func writeMetadata(ctx context.Context, current *Table, raw []byte, updates []table.Update) (string, error) {
+func writeMetadata(ctx context.Context, current *Table, raw []byte, updates []table.Update) (written, error) {
 	next, err := table.UpdateTableMetadata(current.Metadata, updates, current.MetadataLocation)
 	if err != nil {
-		return "", err
+		return written{}, err
 	}
 	root, err := storage.TableRoot(next.Location())
 	if err != nil {
-		return "", err
+		return written{}, err
 	}
 	data, err := mergeMetadata(raw, current.Metadata, next)
 	if err != nil {
-		return "", err
+		return written{}, err
 	}
 	suffix := ".metadata.json"
 	if strings.EqualFold(next.Properties()["write.metadata.compression-codec"], "gzip") {
 		if data, err = compress(data); err != nil {
-			return "", err
+			return written{}, err
 		}
 		suffix = ".gz.metadata.json"
 	}
 	dir := storage.WriteDir(root, next.Properties()["write.metadata.path"], "metadata")
 	location := fmt.Sprintf("%s/%05d-%s%s", dir, metadataVersion(current.MetadataLocation)+1, uuid.NewString(), suffix)
-	return location, current.Store.WriteFile(ctx, location, data)
+	return written{location, next}, current.Store.WriteFile(ctx, location, data)
 }
 
 func compress(data []byte) ([]byte, error) {

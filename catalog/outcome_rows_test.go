@@ -21,6 +21,7 @@ var situations = []situation{
 		"PostgreSQL": one(conflict, somebodyElse("audit")),
 		"MySQL":      one(conflict, somebodyElse("audit")),
 		"Glue":       one(conflict, somebodyElse("audit")),
+		"Hive":       one(conflict, somebodyElse("audit")),
 		"REST":       one(refused, somebodyElse("audit")),
 	}},
 	everywhere("the table was dropped", refused, dropped),
@@ -29,28 +30,33 @@ var situations = []situation{
 		"PostgreSQL": one(conflict, proxyStopped),
 		"MySQL":      one(conflict, proxyStopped),
 		"Glue":       one(conflict, glueStopped),
+		"Hive":       one(conflict, proxyStopped),
 		"REST":       one(conflict, restStopped),
 	}},
 	{"the connection breaks before it is done", map[string]cell{
 		"PostgreSQL": one(unknown, cutting(dbproxy.BeforeApply)),
 		"MySQL":      one(unknown, cutting(dbproxy.BeforeApply)),
 		"Glue":       one(unknown, breakingGlue(restcatalog.HangUp)),
+		"Hive":       one(unknown, cutting(dbproxy.BeforeApply)),
 		"REST":       one(unknown, breaking(restcatalog.HangUp)),
 	}},
 	{"the connection breaks after it is done: the reply is lost", map[string]cell{
 		"PostgreSQL": happened(one(unknown, cutting(dbproxy.AfterApply))),
 		"MySQL":      happened(one(unknown, cutting(dbproxy.AfterApply))),
 		"Glue":       happened(one(unknown, breakingGlue(restcatalog.Done(restcatalog.HangUp)))),
+		"Hive":       happened(one(unknown, cutting(dbproxy.AfterApply))),
 		"REST":       happened(one(unknown, breaking(restcatalog.Done(restcatalog.HangUp)))),
 	}},
 	{"no reply comes in time", map[string]cell{
 		"PostgreSQL": impatient(one(unknown, rowLocked)),
 		"MySQL":      parameter("innodb_lock_wait_timeout", "3600", impatient(one(unknown, mysqlRowLocked))),
 		"Glue":       impatient(one(unknown, breakingGlue(restcatalog.Stall))),
+		"Hive":       slow(one(unknown, stalling(dbproxy.BeforeApply))),
 		"REST":       impatient(one(unknown, breaking(restcatalog.Stall))),
 	}},
 	{"no reply comes in time, although it is done", map[string]cell{
 		"Glue": impatient(happened(one(unknown, breakingGlue(restcatalog.Done(restcatalog.Stall))))),
+		"Hive": slow(happened(one(unknown, stalling(dbproxy.AfterApply)))),
 		"REST": impatient(happened(one(unknown, breaking(restcatalog.Done(restcatalog.Stall))))),
 	}},
 	{"the server says 500, 502, 503 or 504 and has done nothing", map[string]cell{
@@ -79,6 +85,7 @@ var situations = []situation{
 	}},
 	{"the reply makes no sense, or is about something else", map[string]cell{
 		"Glue": several(unknown, map[string]arrangement{"garbage": breakingGlue(restcatalog.Body(200, "<html>welcome</html>")), "a redirect": breakingGlue(restcatalog.Redirect)}),
+		"Hive": one(unknown, hiveAnswers(dbproxy.BeforeApply, hiveGarbles)),
 		"REST": several(unknown, map[string]arrangement{
 			"garbage": breaking(restcatalog.Body(200, "<html>welcome</html>")), "nothing": breaking(restcatalog.Body(200, "")),
 			"an empty document": breaking(restcatalog.Body(200, "{}")), "a redirect": breaking(restcatalog.Redirect),
@@ -131,6 +138,28 @@ var situations = []situation{
 	{"the server ends the session within the statement", map[string]cell{
 		"PostgreSQL": one(unknown, backendTerminated),
 		"MySQL":      one(unknown, mysqlKilled),
+	}},
+	{"somebody holds the table's lock", map[string]cell{"Hive": briefly(one(conflict, hiveHeld))}},
+	{"the metastore says that the table has been modified", map[string]cell{
+		"Hive": one(conflict, hiveSays(dbproxy.BeforeApply, metaException, modified)),
+	}},
+	{"it says so to a copy of a commit that is done, which it repeated itself", map[string]cell{
+		"Hive": one(committed, hiveSays(dbproxy.AfterApply, metaException, modified)),
+	}},
+	{"the metastore says InvalidOperationException", map[string]cell{
+		"Hive": one(refused, hiveSays(dbproxy.BeforeApply, invalidOperation, "not today")),
+	}},
+	{"the metastore says MetaException and has done nothing", map[string]cell{
+		"Hive": one(unknown, hiveSays(dbproxy.BeforeApply, metaException, "not today")),
+	}},
+	{"the metastore says MetaException after it is done", map[string]cell{
+		"Hive": happened(one(unknown, hiveSays(dbproxy.AfterApply, metaException, "a listener failed"))),
+	}},
+	{"no locks are to be taken, and another writer was first", map[string]cell{
+		"Hive": unlocked(one(conflict, somebodyElse("main"))),
+	}},
+	{"no locks are to be taken, but the metastore is too old to check conditions", map[string]cell{
+		"Hive": onHive3(unlocked(one(refused, nothing))),
 	}},
 }
 

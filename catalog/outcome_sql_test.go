@@ -124,7 +124,7 @@ func whenSomebodyWaits(t *testing.T, db *sql.DB, waiting string, do func(context
 }
 
 func cutting(where dbproxy.Cut) arrangement {
-	return func(_ *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) { l.proxy.CutNext(where) }
+	return func(_ *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) { l.proxy.CutNext(where, dbproxy.Break) }
 }
 
 func proxyStopped(t *testing.T, l *lab, _ catalog.Catalog, _ *catalog.Table) {

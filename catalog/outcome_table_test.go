@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/hive"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -50,7 +51,7 @@ type cell struct {
 type arrangement func(t *testing.T, l *lab, c catalog.Catalog, tbl *catalog.Table)
 
 // columns are the kinds of catalogs in the table.
-var columns = []string{"SQLite", "PostgreSQL", "MySQL", "Glue", "REST"}
+var columns = []string{"SQLite", "PostgreSQL", "MySQL", "Glue", "Hive", "REST"}
 
 // laboratories start what the labs of a kind need.
 var laboratories = map[string]func(*testing.T) func(*testing.T) *lab{
@@ -58,6 +59,7 @@ var laboratories = map[string]func(*testing.T) func(*testing.T) *lab{
 	"PostgreSQL": kinds["postgres"],
 	"MySQL":      kinds["mysql"],
 	"Glue":       glueLabs,
+	"Hive":       hiveLabs(hive.Version4),
 	"REST":       kinds["rest"],
 }
 
@@ -161,8 +163,8 @@ func outcomeTable(t *testing.T) string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "\nSeen on SQLite as in modernc.org/sqlite %s, PostgreSQL and MariaDB as Debian 12 has them (by pgx %s and "+
-		"go-sql-driver %s), moto 5.2.5 in place of Glue, with a check of versions in front of it (by aws-sdk-go-v2/service/glue %s), and a REST catalog in the process (by the client of iceberg-go %s).\n", version(t, "modernc.org/sqlite"), version(t, "github.com/jackc/pgx/v5"),
-		version(t, "github.com/go-sql-driver/mysql"), version(t, "github.com/aws/aws-sdk-go-v2/service/glue"), version(t, "github.com/apache/iceberg-go"))
+		"go-sql-driver %s), moto 5.2.5 in place of Glue, with a check of versions in front of it (by aws-sdk-go-v2/service/glue %s), a Hive Metastore 4.0.1 (by the client of gohive %s), and a REST catalog in the process (by the client of iceberg-go %s).\n", version(t, "modernc.org/sqlite"), version(t, "github.com/jackc/pgx/v5"),
+		version(t, "github.com/go-sql-driver/mysql"), version(t, "github.com/aws/aws-sdk-go-v2/service/glue"), version(t, "github.com/beltran/gohive"), version(t, "github.com/apache/iceberg-go"))
 	return b.String()
 }
 

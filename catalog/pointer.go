@@ -21,12 +21,18 @@ type pointer struct {
 	entry      any // what else the catalog needs to move it
 }
 
+// written is a metadata file that a commit wrote.
+type written struct {
+	location string
+	metadata table.Metadata
+}
+
 // pointers is a catalog that keeps a pointer for each table and can move it when it is still as it was read.
 type pointers interface {
 	// read finds a table; the error is ErrNotFound when there is none.
 	read(ctx context.Context, identifier []string) (pointer, error)
 	// swing moves a pointer, unless somebody else moved it since it was read. The outcome is nil when it did.
-	swing(ctx context.Context, from pointer, to string) (outcome, err error)
+	swing(ctx context.Context, from pointer, to written) (outcome, err error)
 	// untouched classifies a failure to read.
 	untouched(err error) error
 }
@@ -49,7 +55,7 @@ func (c *pointed) load(ctx context.Context, identifier []string) (*Table, pointe
 	if err != nil {
 		return nil, at, nil, err
 	}
-	t := &Table{Catalog: c.name, Identifier: identifier, MetadataLocation: at.location}
+	t := &Table{Catalog: c.name, Identifier: at.identifier, MetadataLocation: at.location}
 	t.Store = c.store.ForTable(t.Name(), at.location)
 	meta, raw, err := readMetadata(ctx, t.Store, at.location)
 	if err != nil {
@@ -97,11 +103,12 @@ func (c *pointed) commit(ctx context.Context, t *Table, requirements []table.Req
 	if err := stillAs(t, current, requirements); err != nil {
 		return "", ErrConflict, err
 	}
-	if location, err = writeMetadata(ctx, current, raw, updates); err != nil {
-		return location, c.untouched(err), err
+	next, err := writeMetadata(ctx, current, raw, updates)
+	if err != nil {
+		return next.location, c.untouched(err), err
 	}
-	outcome, err = c.pointers.swing(ctx, at, location)
-	return location, outcome, err
+	outcome, err = c.pointers.swing(ctx, at, next)
+	return next.location, outcome, err
 }
 
 // untouched classifies a failure before the pointer is moved. A store that does not answer may do so later.

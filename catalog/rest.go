@@ -124,6 +124,9 @@ func tlsConfig(o TLSOptions) (*tls.Config, error) {
 	return c, nil
 }
 
+// Commits implements [Closer].
+func (c *restCatalog) Commits() string { return "the server's, with assert-ref-snapshot-id" }
+
 // Close closes idle connections, also those of stores. Tables that were loaded can still read and write objects, but not
 // renew credentials.
 func (c *restCatalog) Close() error {

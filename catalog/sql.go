@@ -98,6 +98,9 @@ func (c *sqlCatalog) probe(ctx context.Context) error {
 	return c.dialect.probe(ctx, c.db)
 }
 
+// Commits implements [Closer].
+func (c *sqlCatalog) Commits() string { return "UPDATE ... WHERE metadata_location is as it was read" }
+
 // Close ends the connections.
 func (c *sqlCatalog) Close() error {
 	err := c.db.Close()

@@ -51,12 +51,12 @@ func unconnected(err error) bool {
 }
 
 // swing makes the pointer name another file unless somebody else did.
-func (c *sqlPointers) swing(ctx context.Context, from pointer, to string) (outcome, err error) {
+func (c *sqlPointers) swing(ctx context.Context, from pointer, to written) (outcome, err error) {
 	namespace, name := split(from.identifier)
 	query := c.bind("UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?")
 	var n int64
 	err = c.patiently(ctx, func(ctx context.Context) error {
-		res, err := c.db.ExecContext(ctx, query, to, from.location, c.name, namespace, name, from.location)
+		res, err := c.db.ExecContext(ctx, query, to.location, from.location, c.name, namespace, name, from.location)
 		if err != nil {
 			return err
 		}

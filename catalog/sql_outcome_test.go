@@ -23,7 +23,7 @@ func recognisesItsCommit(t *testing.T, l *lab) {
 	c := l.open(t)
 	lake := l.withDeletes(t, c)
 	want := lake.Read(t, "t", "main").Positions
-	l.proxy.CutNext(dbproxy.AfterApply)
+	l.proxy.CutNext(dbproxy.AfterApply, dbproxy.Break)
 	r, err := maintenance.Run(t.Context(), c, testlake.Ident("t"), migrate())
 	require.NoError(t, err)
 	assert.True(t, r.Committed)

@@ -225,8 +225,8 @@ func TestADatabaseThatIsNoCatalogIsSaidSo(t *testing.T) {
 		assert.NotContains(t, err.Error(), "hidden")
 	}
 	assert.NoFileExists(t, filepath.Join(dir, "no"))
-	_, err := catalog.Open(t.Context(), catalog.Options{Name: catalogName, Type: "hive"})
-	assert.ErrorContains(t, err, `"hive" is not one of sql, rest`)
+	_, err := catalog.Open(t.Context(), catalog.Options{Name: catalogName, Type: "nessie"})
+	assert.ErrorContains(t, err, `"nessie" is not one of sql, rest, glue, hive`)
 }
 
 func TestFormatVersionThreeWithoutTheNextRowIDIsRefused(t *testing.T) {

@@ -66,17 +66,15 @@ func (d *decoder) catalogURI(m *mapping, kind string) scalar {
 }
 
 func (d *decoder) catalogType(m *mapping) string {
-	s := m.required("type", "write rest, sql or glue")
+	s := m.required("type", "write rest, sql, glue or hive")
 	switch s.text {
-	case TypeREST, TypeSQL, TypeGlue:
+	case TypeREST, TypeSQL, TypeGlue, TypeHive:
 		return s.text
-	case "hive":
-		m.fail("type", "is a kind of catalog that this program does not speak to; use its REST interface, or rest, sql or glue", s.shown())
 	case "hadoop":
-		m.fail("type", "is a kind of catalog without compare-and-swap, in which two writers can undo each other's commits; register its tables in one of rest, sql or glue", s.shown())
+		m.fail("type", "is a kind of catalog without compare-and-swap, in which two writers can undo each other's commits; register its tables in one of rest, sql, glue or hive", s.shown())
 	default:
 		if s.set {
-			m.fail("type", "must be rest, sql or glue", s.shown())
+			m.fail("type", "must be rest, sql, glue or hive", s.shown())
 		}
 	}
 	return ""

@@ -34,16 +34,17 @@ const (
 	TypeREST = "rest"
 	TypeSQL  = "sql"
 	TypeGlue = "glue"
+	TypeHive = "hive"
 )
 
 // Catalog says how to reach one catalog.
 type Catalog struct {
 	// Name is the key of the catalog in the file. A SQL catalog is known by it in its database too.
 	Name string `yaml:"-"`
-	// Type is TypeREST, TypeSQL or TypeGlue.
+	// Type is TypeREST, TypeSQL, TypeGlue or TypeHive.
 	Type string `yaml:"type"`
 	// URI is https://... for REST, sqlite:///ABSOLUTE/PATH, postgres://... or mysql://... for SQL. It may hold a password.
-	// For Glue it is an endpoint, or empty for that of the region.
+	// For Glue it is an endpoint, or empty for that of the region; for Hive thrift://host:9083, several with commas between.
 	URI string `yaml:"uri,omitempty"`
 	// Warehouse is what the catalog calls its warehouse; for SQL the location of new tables.
 	Warehouse string `yaml:"warehouse,omitempty"`

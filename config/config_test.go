@@ -32,7 +32,7 @@ func TestExampleFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.CatalogNames(); !slices.Equal(got, []string{"aws", "glue", "local", "prod", "warehouse"}) {
+	if got := c.CatalogNames(); !slices.Equal(got, []string{"aws", "glue", "hive", "local", "prod", "warehouse"}) {
 		t.Errorf("catalogs %q", got)
 	}
 	if got := c.Catalogs["warehouse"].URI; got != "postgres://iceberg:secret@db.example:5432/catalog" {

@@ -101,6 +101,7 @@ func TestFromCatalogURI(t *testing.T) {
 	t.Parallel()
 	for uri, kind := range map[string]string{
 		"sqlite:///dir/catalog.db": TypeSQL, "postgres://u:p@h/d": TypeSQL, "mysql://u:p@h/d": TypeSQL, "mariadb:///d?socket=/run/s": TypeSQL, "https://c.example/": TypeREST, "http://127.0.0.1:8181": TypeREST,
+		"thrift://h": TypeHive, "thrift://h:1, thrift://i": TypeHive,
 	} {
 		c, err := FromCatalogURI(CatalogURI{URI: uri, Warehouse: "w"})
 		if err != nil {
@@ -114,12 +115,28 @@ func TestFromCatalogURI(t *testing.T) {
 	}
 	for _, bad := range []CatalogURI{
 		{}, {URI: "catalog.db"}, {URI: "sqlite:catalog.db"}, {URI: "mysql://u:hunter2@/d"}, {URI: "https://"},
-		{URI: "ftp://u:hunter2@h"}, {URI: "sqlite:///c.db", Name: "a.b"},
+		{URI: "ftp://u:hunter2@h"}, {URI: "thrift://h,h"}, {URI: "thrift://"}, {URI: "glue:eu"}, {URI: "glue://u:hunter2@h"}, {URI: "sqlite:///c.db", Name: "a.b"},
 	} {
 		_, err := FromCatalogURI(bad)
 		var mistake *Error
 		if !errors.As(err, &mistake) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: got %v", bad, err)
+		}
+	}
+}
+
+func TestAGlueURINamesItsRegion(t *testing.T) {
+	t.Parallel()
+	for uri, properties := range map[string]map[string]string{"glue://": {"a": "b"}, "glue://eu-west-1": {"a": "b", "glue.region": "eu-west-1"}} {
+		given := map[string]string{"a": "b"}
+		c, err := FromCatalogURI(CatalogURI{URI: uri, Properties: given})
+		if err != nil {
+			t.Errorf("%s: %v", uri, err)
+			continue
+		}
+		want := map[string]Catalog{"default": {Name: "default", Type: TypeGlue, Properties: properties}}
+		if !reflect.DeepEqual(c.Catalogs, want) || len(given) != 1 {
+			t.Errorf("%s: got %+v", uri, c.Catalogs)
 		}
 	}
 }

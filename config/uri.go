@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"strings"
 )
@@ -10,7 +11,8 @@ import (
 type CatalogURI struct {
 	// Name is the name of the catalog; empty means "default".
 	Name string
-	// URI is sqlite:///ABSOLUTE/PATH, postgres://..., mysql://... or https://...
+	// URI is sqlite:///ABSOLUTE/PATH, postgres://..., mysql://..., https://..., thrift://host:9083, or glue://REGION, with no
+	// region for that of the environment.
 	URI string
 	// Warehouse is the warehouse of the catalog, if it needs one.
 	Warehouse string
@@ -26,11 +28,13 @@ func FromCatalogURI(c CatalogURI) (*Config, error) {
 	if reason := checkCatalogName(c.Name); reason != "" {
 		return nil, &Error{File: "command line", Path: "catalog name", Reason: reason, Got: c.Name}
 	}
-	kind := TypeSQL
-	if scheme, _, _ := strings.Cut(c.URI, ":"); scheme == "http" || scheme == "https" {
-		kind = TypeREST
+	kind, reason := kindOfURI(c.URI), ""
+	if kind == TypeGlue {
+		c, reason = glueOfURI(c)
+	} else {
+		reason = checkCatalogURI(kind, c.URI)
 	}
-	if reason := checkCatalogURI(kind, c.URI); reason != "" {
+	if reason != "" {
 		return nil, &Error{File: "command line", Path: "catalog URI", Reason: reason, Got: Redact(c.URI)}
 	}
 	return &Config{
@@ -43,10 +47,60 @@ func FromCatalogURI(c CatalogURI) (*Config, error) {
 	}, nil
 }
 
+// kindOfURI is the type of the catalog that a URI on the command line means.
+func kindOfURI(uri string) string {
+	scheme, _, _ := strings.Cut(uri, ":")
+	switch scheme {
+	case "http", "https":
+		return TypeREST
+	case "glue":
+		return TypeGlue
+	case "thrift":
+		return TypeHive
+	}
+	return TypeSQL
+}
+
+// glueOfURI turns glue://REGION into what an entry of the file says: a property, and no address. It returns why that
+// cannot be done, or "".
+func glueOfURI(c CatalogURI) (CatalogURI, string) {
+	region, ok := strings.CutPrefix(c.URI, "glue://")
+	if !ok || strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return c, "must name a region, as glue://eu-west-1, or none: glue://"
+	}
+	c.URI = ""
+	if region != "" {
+		c.Properties = maps.Clone(c.Properties)
+		if c.Properties == nil {
+			c.Properties = map[string]string{}
+		}
+		c.Properties["glue.region"] = region
+	}
+	return c, ""
+}
+
+// checkThrift returns why a text is no list of metastores, or "".
+func checkThrift(uri string) string {
+	const want = "must be of the form thrift://host:9083, several with commas between them"
+	for part := range strings.SplitSeq(uri, ",") {
+		part = strings.TrimSpace(part)
+		if !strings.HasPrefix(part, "thrift://") {
+			return want
+		}
+		if reason := checkHost(part, want); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
 // checkCatalogURI returns why a URI cannot be that of a catalog of the given type, or "".
 func checkCatalogURI(kind, uri string) string {
 	if kind == TypeREST || kind == TypeGlue {
 		return checkHTTP(uri)
+	}
+	if kind == TypeHive {
+		return checkThrift(uri)
 	}
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch scheme {

@@ -19,12 +19,12 @@ func newConfigCheck(e env) *cobra.Command {
 		Use:   "check",
 		Short: "Say every mistake in the configuration",
 		Long: paragraphs(
-			"Reads the configuration and says every mistake in it with its line. With --connect it also asks every catalog for its tables, and says how many each policy takes."),
+			"Reads the configuration and says every mistake in it with its line. With --connect it also asks every catalog for its tables and loads one, and says what its commits rely on, which store was reached, and how many tables each policy takes. A catalog that does not work never stops the rest."),
 		Args: cobra.NoArgs,
 	}
 	source, output := sourceFlags(cmd, e), newOutputFlags(cmd, e)
 	o := settings.CheckOptions{}
-	cmd.Flags().BoolVar(&o.Connect, "connect", false, "connect to every catalog")
+	cmd.Flags().BoolVar(&o.Connect, "connect", false, "connect to every catalog and load a table of it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out, _, err := output.open()
 		if err != nil {

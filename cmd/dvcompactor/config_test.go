@@ -20,7 +20,10 @@ func TestConfigCheck(t *testing.T) {
 
 	doc = s.json(exit.OK, "config", "check", "--connect", "-c", lake.config)
 	assert.Equal(t, 1.0, at(at(doc, "catalogs").([]any)[0], "tables"))
-	assert.Contains(t, s.run("config", "check", "--connect", "-c", lake.config).stdout, "1 table\n")
+	assert.Equal(t, 1.0, at(at(doc, "catalogs").([]any)[0], "namespaces"))
+	assert.Equal(t, "s3://lake", at(at(doc, "catalogs").([]any)[0], "store"))
+	assert.Contains(t, s.run("config", "check", "--connect", "-c", lake.config).stdout,
+		"1 table in 1 namespace  commits by UPDATE ... WHERE metadata_location is as it was read  loads db.t from s3://lake\n")
 
 	require.NoError(t, os.Remove(filepath.Join(lake.dir, "catalog.db")))
 	doc = s.json(exit.Failed, "config", "check", "--connect", "-c", lake.config)
@@ -60,4 +63,25 @@ storage: [{prefix: "s3://lake/", url: "s3://lake?region=x"}]
 		assert.NotContains(t, o.stdout+o.stderr, "hunter2", "%v", args)
 	}
 	assert.Contains(t, s.run("config", "print", "-c", path).stdout, "credential: xxxxx")
+}
+
+func TestConfigCheckTellsOfEveryCatalogWhatWorks(t *testing.T) {
+	t.Parallel()
+	s, lake := newShell(t), newLake(t, "v3-shared-puffin")
+	path := filepath.Join(t.TempDir(), "two.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("version: 1\ncatalogs:\n  gone: {type: sql, uri: 'sqlite:///nowhere/c.db'}\n  lake: {type: sql, uri: 'sqlite://"+lake.dir+"/catalog.db'}\n"+
+		"storage:\n  - {prefix: 's3://lake/', url: 'file://"+lake.dir+"'}\n"), 0o600))
+	doc := s.json(exit.Partial, "config", "check", "--connect", "-c", path)
+	gone, works := at(doc, "catalogs").([]any)[0], at(doc, "catalogs").([]any)[1]
+	assert.NotEmpty(t, at(gone, "error"))
+	assert.Nil(t, at(gone, "tables"))
+	assert.Nil(t, at(works, "error"))
+	assert.Equal(t, "db.t", at(works, "loaded"))
+
+	require.NoError(t, os.RemoveAll(filepath.Join(lake.dir, "t")))
+	doc = s.json(exit.Failed, "config", "check", "--connect", "-c", path)
+	works = at(doc, "catalogs").([]any)[1]
+	assert.Equal(t, 1.0, at(works, "tables"), "it lists")
+	assert.Nil(t, at(works, "loaded"))
+	assert.Contains(t, at(works, "error"), "loading db.t: ")
 }

@@ -24,7 +24,7 @@ func sourceFlags(cmd *cobra.Command, e env) *lake.Source {
 	s := &lake.Source{LookupEnv: e.lookupEnv}
 	f := cmd.Flags()
 	f.StringVarP(&s.Config, "config", "c", "", "configuration `file`")
-	f.StringVar(&s.CatalogURI, "catalog-uri", "", "`URI` of a catalog, instead of a file: sqlite:///FILE, postgres://, mysql://, https://")
+	f.StringVar(&s.CatalogURI, "catalog-uri", "", "`URI` of a catalog: sqlite:///FILE, postgres://, mysql://, https://, thrift://, glue://")
 	f.StringVar(&s.CatalogName, "catalog-name", "", "`name` of the catalog at --catalog-uri (default the first level of the tables)")
 	f.StringVar(&s.Warehouse, "warehouse", "", "`name` of the warehouse at --catalog-uri")
 	return s

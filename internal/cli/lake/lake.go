@@ -53,6 +53,14 @@ func (l *Lake) Catalog(ctx context.Context, name string) (catalog.Catalog, error
 	return c, nil
 }
 
+// Commits says what commits to a catalog rely on, once it is connected to.
+func (l *Lake) Commits(name string) string {
+	if c, ok := l.open[name]; ok {
+		return c.Commits()
+	}
+	return ""
+}
+
 // Close ends all connections. Nothing that was done depends on how they end, so there is no error.
 func (l *Lake) Close() {
 	for _, c := range l.open {

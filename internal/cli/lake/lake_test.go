@@ -29,7 +29,8 @@ func (l *listing) Load(context.Context, []string) (*catalog.Table, error) { retu
 func (l *listing) Commit(context.Context, *catalog.Table, []table.Requirement, []table.Update) error {
 	return nil
 }
-func (l *listing) Close() error { l.closed = true; return nil }
+func (l *listing) Close() error    { l.closed = true; return nil }
+func (l *listing) Commits() string { return "never" }
 func (l *listing) List(_ context.Context, namespace []string) ([][]string, error) {
 	l.asked = append(l.asked, namespace)
 	var out [][]string

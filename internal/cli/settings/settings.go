@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/dvcompactor/dvcompactor/config"
 	"github.com/dvcompactor/dvcompactor/internal/cli/document"
@@ -34,15 +33,6 @@ type Mistake struct {
 	Got    string `json:"got,omitempty"`
 }
 
-// Catalog is one catalog and whether it answers.
-type Catalog struct {
-	Name   string  `json:"name"`
-	Type   string  `json:"type"`
-	URI    string  `json:"uri"`    // masked
-	Tables *int    `json:"tables"` // null when not asked, or when the catalog does not answer
-	Error  *string `json:"error"`
-}
-
 // Policy is one policy and how many tables it takes.
 type Policy struct {
 	Name   string `json:"name"`
@@ -54,7 +44,7 @@ type Policy struct {
 type CheckOptions struct {
 	runs.Output
 	Source lake.Source
-	// Connect asks every catalog for its tables.
+	// Connect asks every catalog for its tables, and loads one of them.
 	Connect bool
 }
 
@@ -88,25 +78,26 @@ func (r *Result) invalid(mistakes config.Errors) {
 	}
 }
 
-// connect lists the catalogs, and their tables when connect is true. The error has the code Partial when only some
-// catalogs answer.
+// connect lists the catalogs, and asks each when connect is true. The error has the code Partial when something works with
+// some catalogs only.
 func (r *Result) connect(ctx context.Context, c *config.Config, connect bool) error {
 	l := lake.New(lake.NewSettings(c))
 	defer l.Close()
 	var failed []error
 	var tables []string
+	listed := connect
 	for _, name := range c.CatalogNames() {
 		entry := Catalog{Name: name, Type: c.Catalogs[name].Type, URI: config.Redact(c.Catalogs[name].URI)}
 		if connect {
-			found, err := entry.list(ctx, l)
+			found, err := entry.ask(ctx, l)
 			if err != nil {
 				failed = append(failed, err)
 			}
-			tables = append(tables, found...)
+			tables, listed = append(tables, found...), listed && entry.Tables != nil
 		}
 		r.Catalogs = append(r.Catalogs, entry)
 	}
-	r.policies(c, tables, connect && len(failed) == 0)
+	r.policies(c, tables, listed)
 	if len(failed) == 0 {
 		return nil
 	}
@@ -115,27 +106,6 @@ func (r *Result) connect(ctx context.Context, c *config.Config, connect bool) er
 		code = exit.Partial
 	}
 	return reported(code, errors.Join(failed...))
-}
-
-// list asks a catalog for its tables and returns their full names.
-func (c *Catalog) list(ctx context.Context, l *lake.Lake) ([]string, error) {
-	cat, err := l.Catalog(ctx, c.Name)
-	var tables [][]string
-	if err == nil {
-		tables, err = cat.List(ctx, nil)
-	}
-	if err != nil {
-		text := config.Redact(err.Error())
-		c.Error = &text
-		return nil, err
-	}
-	n := len(tables)
-	c.Tables = &n
-	out := make([]string, 0, n)
-	for _, id := range tables {
-		out = append(out, c.Name+"."+strings.Join(id, "."))
-	}
-	return out, nil
 }
 
 // policies lists the policies, and counts what each takes when all tables are known.
@@ -181,14 +151,7 @@ func (r *Result) text(w io.Writer, s term.Style) error {
 	}
 	t := &term.Table{Indent: "  "}
 	for _, c := range r.Catalogs {
-		state := ""
-		switch {
-		case c.Error != nil:
-			state = s.Bad(term.Safe(*c.Error))
-		case c.Tables != nil:
-			state = s.Good(term.Plural(int64(*c.Tables), "table", "tables"))
-		}
-		t.Row("catalog", s.Bold(c.Name), c.Type, term.Safe(c.URI), state)
+		t.Row(c.cells(s)...)
 	}
 	for _, p := range r.Policies {
 		takes := ""

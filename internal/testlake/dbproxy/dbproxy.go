@@ -1,8 +1,9 @@
-// Package dbproxy is a socket in front of a database server that breaks connections, for tests.
+// Package dbproxy stands in front of a database server and breaks connections, for tests.
 package dbproxy
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,23 +23,35 @@ const (
 	AfterApply      // the statement is done, the reply does not reach the client
 )
 
+// Effect is what comes of a connection at such a place. It gets the message that is held back, and the connection breaks
+// when it returns.
+type Effect func(client net.Conn, message []byte)
+
+// Break does nothing more.
+func Break(net.Conn, []byte) {}
+
+// Stall lets the client wait until it gives up.
+func Stall(client net.Conn, _ []byte) { _, _ = io.Copy(io.Discard, client) }
+
 // Options describe a proxy.
 type Options struct {
-	Server string // the path of the server's socket
-	Name   string // of the proxy's socket, in a folder of its own
+	Server string // the path of the server's socket, or its address as host:port
+	Name   string // of the proxy's socket, in a folder of its own; empty when the server has an address, as the proxy then has
 	// Sent is in what a client sends with the statement, Done in the answer that it is done.
 	Sent, Done string
 }
 
 // Proxy is a running proxy.
 type Proxy struct {
-	Folder string // of the socket
+	Folder  string // of the socket
+	Address string // of a proxy without one
 
 	options Options
 	running sync.WaitGroup
 
 	mu       sync.Mutex
 	cut      Cut
+	effect   Effect
 	listener net.Listener
 	clients  map[net.Conn]bool
 }
@@ -47,7 +60,7 @@ type Proxy struct {
 func New(t testing.TB, o Options) *Proxy {
 	dir, err := os.MkdirTemp("", "db") // t.TempDir is too long for a socket
 	require.NoError(t, err)
-	p := &Proxy{Folder: dir, options: o, clients: map[net.Conn]bool{}}
+	p := &Proxy{Folder: dir, Address: "127.0.0.1:0", options: o, clients: map[net.Conn]bool{}}
 	p.Resume(t)
 	t.Cleanup(func() {
 		p.mu.Lock()
@@ -72,11 +85,11 @@ func (p *Proxy) Stop(t testing.TB) {
 
 // Resume takes connections again after Stop.
 func (p *Proxy) Resume(t testing.TB) {
-	listener, err := net.Listen("unix", filepath.Join(p.Folder, p.options.Name))
+	listener, err := p.listen()
 	require.NoError(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.listener = listener
+	p.listener, p.Address = listener, listener.Addr().String()
 	p.running.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -88,22 +101,43 @@ func (p *Proxy) Resume(t testing.TB) {
 	})
 }
 
-// CutNext breaks the next connection that carries the statement, once.
-func (p *Proxy) CutNext(where Cut) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = where
+func (p *Proxy) listen() (net.Listener, error) {
+	if p.options.Name == "" {
+		return net.Listen("tcp", p.Address)
+	}
+	return net.Listen("unix", filepath.Join(p.Folder, p.options.Name))
 }
 
-// take says whether a connection is to be broken here, and uses that up.
-func (p *Proxy) take(where Cut) bool {
+func (p *Proxy) dial() (net.Conn, error) {
+	if p.options.Name == "" {
+		return net.Dial("tcp", p.options.Server)
+	}
+	return net.Dial("unix", p.options.Server)
+}
+
+// CutNext lets an effect come over the next connection that carries the statement, once.
+func (p *Proxy) CutNext(where Cut, effect Effect) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut, p.effect = where, effect
+}
+
+// take returns what is to come over a connection here, and uses that up; nil for nothing.
+func (p *Proxy) take(where Cut) Effect {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cut != where {
-		return false
+		return nil
 	}
 	p.cut = Nowhere
-	return true
+	return p.effect
+}
+
+// Clients is how many connections there are.
+func (p *Proxy) Clients() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.clients)
 }
 
 func (p *Proxy) note(client net.Conn, open bool) {
@@ -120,26 +154,29 @@ func (p *Proxy) serve(client net.Conn) {
 	p.note(client, true)
 	defer p.note(client, false)
 	defer client.Close()
-	server, err := net.Dial("unix", p.options.Server)
+	server, err := p.dial()
 	if err != nil {
 		return
 	}
 	defer server.Close()
 	var both sync.WaitGroup
-	both.Go(func() { p.pipe(server, client, BeforeApply, p.options.Sent) })
-	both.Go(func() { p.pipe(client, server, AfterApply, p.options.Done) })
+	both.Go(func() { p.pipe(server, client, client, BeforeApply, p.options.Sent) })
+	both.Go(func() { p.pipe(client, server, client, AfterApply, p.options.Done) })
 	both.Wait()
 }
 
 // pipe copies until it meets the text at which the connection is to break, and ends both directions.
-func (p *Proxy) pipe(to, from net.Conn, where Cut, text string) {
+func (p *Proxy) pipe(to, from, client net.Conn, where Cut, text string) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if bytes.Contains(buf[:n], []byte(text)) && p.take(where) {
-			return
+		if bytes.Contains(buf[:n], []byte(text)) {
+			if effect := p.take(where); effect != nil {
+				effect(client, buf[:n])
+				return
+			}
 		}
 		if _, werr := to.Write(buf[:n]); werr != nil || err != nil {
 			return
