@@ -10,8 +10,12 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/dvcompactor/dvcompactor/catalog"
+	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/forge"
+	"github.com/dvcompactor/dvcompactor/maintenance"
+	"github.com/dvcompactor/dvcompactor/maintenance/verify"
 	"github.com/dvcompactor/dvcompactor/snapshot"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -233,4 +237,27 @@ func (s *staged) bytesOf(location string, change func([]byte) []byte) {
 	data, err := s.table.Store.ReadFile(s.t.Context(), location)
 	require.NoError(s.t, err)
 	s.put(location, change(data))
+}
+
+// tampered runs on a table of a fixture whose commit something happens to.
+func tampered(t *testing.T, fixture string, o maintenance.Options, how func(*staged)) (*maintenance.Report, error) {
+	lake := testlake.Copy(t, fixture)
+	return maintenance.Run(t.Context(), &tampering{Catalog: lake.Catalog, t: t, how: how}, testlake.Ident("t"), o)
+}
+
+// named demands that the verifier names what a tamper breaks.
+func (c tamper) named(t *testing.T, r *maintenance.Report, err error) {
+	require.ErrorIs(t, err, maintenance.ErrVerify)
+	var differs *verify.Error
+	require.ErrorAs(t, err, &differs)
+	broken := map[string]bool{}
+	for _, d := range differs.Differences {
+		broken[d.Check] = true
+	}
+	for _, name := range c.breaks {
+		assert.True(t, broken[name], "%s in %v", name, differs.Differences)
+	}
+	assert.True(t, r.Committed, "it is, and the report says so")
+	assert.Equal(t, *r.SnapshotAfter, differs.Snapshot)
+	assert.ErrorContains(t, err, differs.RollBack())
 }

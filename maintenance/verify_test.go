@@ -8,9 +8,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
-	"github.com/dvcompactor/dvcompactor/internal/testlake"
 	"github.com/dvcompactor/dvcompactor/maintenance"
-	"github.com/dvcompactor/dvcompactor/maintenance/verify"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -245,12 +243,6 @@ func tamperedRun(t *testing.T, fixture string, how func(*staged)) (*maintenance.
 	return tampered(t, fixture, fast(maintenance.Compact), how)
 }
 
-// tampered runs on a table of a fixture whose commit something happens to.
-func tampered(t *testing.T, fixture string, o maintenance.Options, how func(*staged)) (*maintenance.Report, error) {
-	lake := testlake.Copy(t, fixture)
-	return maintenance.Run(t.Context(), &tampering{Catalog: lake.Catalog, t: t, how: how}, testlake.Ident("t"), o)
-}
-
 func TestTheVerifierNamesWhatWasTamperedWith(t *testing.T) {
 	t.Parallel()
 	for _, c := range tampers() {
@@ -260,23 +252,6 @@ func TestTheVerifierNamesWhatWasTamperedWith(t *testing.T) {
 			c.named(t, r, err)
 		})
 	}
-}
-
-// named demands that the verifier names what a tamper breaks.
-func (c tamper) named(t *testing.T, r *maintenance.Report, err error) {
-	require.ErrorIs(t, err, maintenance.ErrVerify)
-	var differs *verify.Error
-	require.ErrorAs(t, err, &differs)
-	broken := map[string]bool{}
-	for _, d := range differs.Differences {
-		broken[d.Check] = true
-	}
-	for _, name := range c.breaks {
-		assert.True(t, broken[name], "%s in %v", name, differs.Differences)
-	}
-	assert.True(t, r.Committed, "it is, and the report says so")
-	assert.Equal(t, *r.SnapshotAfter, differs.Snapshot)
-	assert.ErrorContains(t, err, differs.RollBack())
 }
 
 // Without it the test above could tell what the tampering itself breaks from what it is about no better.
