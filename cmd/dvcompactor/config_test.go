@@ -23,7 +23,7 @@ func TestConfigCheck(t *testing.T) {
 	assert.Equal(t, 1.0, at(at(doc, "catalogs").([]any)[0], "namespaces"))
 	assert.Equal(t, "s3://lake", at(at(doc, "catalogs").([]any)[0], "store"))
 	assert.Contains(t, s.run("config", "check", "--connect", "-c", lake.config).stdout,
-		"1 table in 1 namespace  commits by UPDATE ... WHERE metadata_location is as it was read  loads db.t from s3://lake\n")
+		"1 table in 1 namespace  loads db.t from s3://lake, commits by UPDATE ... WHERE metadata_location is as it was read\n")
 
 	require.NoError(t, os.Remove(filepath.Join(lake.dir, "catalog.db")))
 	doc = s.json(exit.Failed, "config", "check", "--connect", "-c", lake.config)

@@ -85,18 +85,22 @@ func storeOf(location string) string {
 	return scheme + "://" + bucket
 }
 
-// cells are the row of the table for people.
+// cells are the row of the table for people. What may be long is last.
 func (c *Catalog) cells(s term.Style) []string {
 	out := []string{"catalog", s.Bold(c.Name), c.Type, term.Safe(c.URI)}
-	if c.Tables != nil {
+	switch {
+	case c.Tables != nil:
 		out = append(out, s.Good(term.Plural(int64(*c.Tables), "table", "tables")+" in "+term.Plural(int64(*c.Namespaces), "namespace", "namespaces")))
-		out = append(out, "commits by "+*c.Commits)
+	case c.Error != nil:
+		out = append(out, s.Bad("does not list"))
 	}
 	switch {
 	case c.Error != nil:
 		out = append(out, s.Bad(term.Safe(*c.Error)))
 	case c.Loaded != nil:
-		out = append(out, s.Good("loads "+term.Safe(*c.Loaded)+" from "+term.Safe(*c.Store)))
+		out = append(out, s.Good("loads "+term.Safe(*c.Loaded)+" from "+term.Safe(*c.Store))+", commits by "+*c.Commits)
+	case c.Commits != nil:
+		out = append(out, "commits by "+*c.Commits)
 	}
 	return out
 }
