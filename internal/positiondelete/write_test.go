@@ -245,34 +245,31 @@ func ids(t *testing.T, tbl *table.Table) (out []int64) {
 	return out
 }
 
-func TestRowGroupsAreAsLongAsTheOptionsSay(t *testing.T) {
-	t.Parallel()
+// inGroups writes a file whose row groups have 100 rows, the last one 50.
+func inGroups(t *testing.T) (positiondelete.Written, []byte, *file.Reader) {
 	var buf bytes.Buffer
 	w, err := positiondelete.NewWriter(&buf, positiondelete.WriterOptions{GroupRows: 100})
 	require.NoError(t, err)
 	for path, positions := range sets(t, deleted{"a", [][2]int64{{0, 149}}}, deleted{"b", [][2]int64{{0, 99}}}) {
 		require.NoError(t, w.Add(path, positions))
 	}
-	_, err = w.Close()
+	written, err := w.Close()
 	require.NoError(t, err)
 	pf, err := file.NewParquetReader(bytes.NewReader(buf.Bytes()))
 	require.NoError(t, err)
+	return written, buf.Bytes(), pf
+}
+
+func TestRowGroupsAreAsLongAsTheOptionsSay(t *testing.T) {
+	t.Parallel()
+	_, _, pf := inGroups(t)
 	require.Equal(t, 3, pf.NumRowGroups())
 	assert.Equal(t, int64(50), pf.MetaData().RowGroup(2).NumRows())
 }
 
 func TestWhatAnEntrySaysOfTheColumnsIsWhatTheFooterSays(t *testing.T) {
 	t.Parallel()
-	var buf bytes.Buffer
-	w, err := positiondelete.NewWriter(&buf, positiondelete.WriterOptions{GroupRows: 100})
-	require.NoError(t, err)
-	for path, positions := range sets(t, deleted{"a", [][2]int64{{0, 149}}}, deleted{"b", [][2]int64{{0, 99}}}) {
-		require.NoError(t, w.Add(path, positions))
-	}
-	got, err := w.Close()
-	require.NoError(t, err)
-	pf, err := file.NewParquetReader(bytes.NewReader(buf.Bytes()))
-	require.NoError(t, err)
+	got, data, pf := inGroups(t)
 	sizes, begins := map[int]int64{}, []int64{}
 	for i := range pf.NumRowGroups() {
 		group := pf.MetaData().RowGroup(i)
@@ -288,5 +285,5 @@ func TestWhatAnEntrySaysOfTheColumnsIsWhatTheFooterSays(t *testing.T) {
 	assert.Equal(t, begins, got.SplitOffsets)
 	assert.Equal(t, int64(4), got.SplitOffsets[0], "behind the magic")
 	assert.Equal(t, sizes, got.ColumnSizes)
-	assert.Less(t, sizes[2147483546]+sizes[2147483545], int64(buf.Len()))
+	assert.Less(t, sizes[2147483546]+sizes[2147483545], int64(len(data)))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 	metastore "github.com/beltran/gohive/hive_metastore"
 	"github.com/dvcompactor/dvcompactor/internal/testlake/dbproxy"
+	"github.com/dvcompactor/dvcompactor/internal/testlake/loopback"
 	"github.com/stretchr/testify/require"
 )
 
@@ -64,7 +65,7 @@ func Start(t testing.TB, version string) *Server {
 func start(t testing.TB, program string) *Server {
 	classes, err := os.ReadFile(filepath.Join(program, "cp.txt"))
 	require.NoError(t, err)
-	s := &Server{Address: freeAddress(t), dir: t.TempDir()}
+	s := &Server{Address: loopback.FreeAddress(t), dir: t.TempDir()}
 	_, port, err := net.SplitHostPort(s.Address)
 	require.NoError(t, err)
 	cmd := exec.Command("java", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dderby.stream.error.file="+os.DevNull,
@@ -97,31 +98,14 @@ func start(t testing.TB, program string) *Server {
 	return s
 }
 
-func freeAddress(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
-}
-
 // answers waits until the metastore says its version, as long as its process runs.
 func (s *Server) answers(t testing.TB, ended <-chan struct{}) bool {
-	const pause = 50 * time.Millisecond
-	for deadline := time.Now().Add(startup); time.Now().Before(deadline); {
-		err := s.call(t.Context(), func(ctx context.Context, c *metastore.ThriftHiveMetastoreClient) error {
+	return loopback.Await(ended, startup, func() bool {
+		return s.call(t.Context(), func(ctx context.Context, c *metastore.ThriftHiveMetastoreClient) error {
 			_, err := c.GetVersion(ctx)
 			return err
-		})
-		if err == nil {
-			return true
-		}
-		select {
-		case <-ended:
-			return false
-		case <-time.After(pause):
-		}
-	}
-	return false
+		}) == nil
+	})
 }
 
 // call asks the metastore over a connection of its own.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dvcompactor/dvcompactor/internal/testlake/loopback"
 	"github.com/stretchr/testify/require"
 )
 
@@ -51,7 +52,7 @@ func start(t testing.TB, path string, env []string, arguments func(host, port st
 }
 
 func tryStart(t testing.TB, path string, env []string, arguments func(host, port string) []string) *process {
-	p := &process{address: freeAddress(t)}
+	p := &process{address: loopback.FreeAddress(t)}
 	host, port, err := net.SplitHostPort(p.address)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,28 +81,15 @@ func tryStart(t testing.TB, path string, env []string, arguments func(host, port
 
 // answers waits for the first reply of any kind, as long as the program runs, for a minute at most.
 func (p *process) answers(ended <-chan struct{}) bool {
-	const patience, pause = time.Minute, 20 * time.Millisecond
+	const patience = time.Minute
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	return loopback.Await(ended, patience, func() bool {
 		reply, err := client.Get("http://" + p.address + "/")
 		if err == nil {
 			_ = reply.Body.Close()
-			return true
 		}
-		select {
-		case <-ended:
-			return false
-		case <-time.After(pause):
-		}
-	}
-	return false
-}
-
-func freeAddress(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
+		return err == nil
+	})
 }
 
 // names gives out names of buckets that nobody used yet.

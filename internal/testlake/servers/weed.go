@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dvcompactor/dvcompactor/internal/testlake/loopback"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,13 +33,13 @@ func StartWeed(t testing.TB) *Weed {
 		`"}],"actions":["Admin","Read","Write","List","Tagging"]}]}`), 0o600))
 	w := &Weed{Warehouse: "s3://warehouse"}
 	p := start(t, path, nil, func(host, port string) []string {
-		s3 := freeAddress(t)
+		s3 := loopback.FreeAddress(t)
 		w.S3, w.Catalog = "http://"+s3, "http://"+net.JoinHostPort(host, port)
 		arguments := []string{"mini", "-ip", host, "-ip.bind", host, "-dir", dir, "-master.telemetry=false", "-webdav=false", "-admin.ui=false",
 			"-s3.config", users, "-bucket", "plain", "-tableBucket", "warehouse", "-s3.port.iceberg", port, "-s3.port", portOf(t, s3),
 			"-s3.port.lance", "0", "-admin.port.legacy", "0"}
 		for _, other := range []string{"master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc", "s3.port.grpc", "admin.port", "admin.port.grpc"} {
-			arguments = append(arguments, "-"+other, portOf(t, freeAddress(t)))
+			arguments = append(arguments, "-"+other, portOf(t, loopback.FreeAddress(t)))
 		}
 		return arguments
 	})
